@@ -1,0 +1,90 @@
+//! The contract of a link, and the links that need no medium-access model of their own.
+//!
+//! A link owns its stations' transmit queues. A driver hands it packets with [`Link::arrive`], asks
+//! [`Link::next_event`] when something will next become true, and collects what has with
+//! [`Link::poll`]. Time is an argument: the same code runs in virtual time (`sim`), in real time
+//! (`emu`), and again over a recorded arrivals log.
+//!
+//! The contract is exact at every instant: polling late or often changes nothing. It is generic over
+//! the payload `P`, which the link carries and never looks at.
+//!
+//! Left out: addresses, headers and bytes; those belong to whoever made the packet.
+
+mod event;
+mod stats;
+
+pub use event::{Destination, DropCause, FrameEvent, FrameKind, Heard, LossCause, Outcome, StationId};
+pub use stats::{QueueMeter, QueueStats};
+
+use airperf_units::Time;
+
+/// An IP packet as the link sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<P> {
+    /// Where it goes on this link.
+    pub to: Destination,
+    /// Length of the IP packet in bytes, headers included.
+    pub bytes: u32,
+    /// What the driver wants back when the packet is delivered or lost.
+    pub payload: P,
+}
+
+/// What became of a packet offered to a transmit queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It waits or is being sent; its fate comes through the [`Outlet`].
+    Queued,
+    /// It was refused and never existed on the link.
+    Dropped(DropCause),
+}
+
+/// A shared medium or wire with one transmit queue per station.
+pub trait Link<P> {
+    /// Offers a packet to `from`'s transmit queue at `now`.
+    ///
+    /// The driver must have polled up to `now` first. An arrival stamped before the link's present is
+    /// moved up to the present; [`Link::late_arrivals`] counts those.
+    fn arrive(&mut self, now: Time, from: StationId, packet: Packet<P>) -> Arrival;
+
+    /// Hands out, in order of time, everything that has become true by `now`.
+    fn poll<O: Outlet<P>>(&mut self, now: Time, out: &mut O);
+
+    /// When something will next become true if nothing arrives before; `None` when nothing will.
+    fn next_event(&self) -> Option<Time>;
+
+    /// The present: the latest instant given to [`Link::poll`] or [`Link::arrive`].
+    fn present(&self) -> Time;
+
+    /// How many arrivals were stamped before the present and moved up to it.
+    fn late_arrivals(&self) -> u64;
+
+    /// Occupancy and counters of a station's transmit queue, from the start of the run to the present.
+    fn queue(&self, station: StationId) -> QueueStats;
+
+    /// Number of stations; their ids are `0..stations`.
+    fn stations(&self) -> u16;
+
+    /// Elapsed time by what the medium was doing, in a fixed order; sums to the present exactly.
+    fn airtime(&self) -> Vec<(&'static str, airperf_units::Duration)>;
+}
+
+/// Where a link puts what [`Link::poll`] finds. Every method but `delivered` may be left as it is.
+pub trait Outlet<P> {
+    /// A packet reached `to`. For a broadcast this is called once per receiver.
+    fn delivered(&mut self, at: Time, to: StationId, packet: &Packet<P>);
+
+    /// The link gave a packet up.
+    fn lost(&mut self, at: Time, from: StationId, packet: &Packet<P>, cause: LossCause) {
+        let _ = (at, from, packet, cause);
+    }
+
+    /// The sender is done with a packet (delivered, or lost after the last attempt) and frees its place.
+    fn departed(&mut self, at: Time, from: StationId) {
+        let _ = (at, from);
+    }
+
+    /// A frame was on the air. Called in order of `frame.start`; `packet` is what it carried, if any.
+    fn frame(&mut self, frame: &FrameEvent, packet: Option<&Packet<P>>) {
+        let _ = (frame, packet);
+    }
+}

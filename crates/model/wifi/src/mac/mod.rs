@@ -1,0 +1,3 @@
+//! The MAC of one station.
+
+pub mod config;
