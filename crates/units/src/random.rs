@@ -147,10 +147,8 @@ mod tests {
     fn exponential_and_normal_have_their_moments() {
         let mut s = StreamKey::new(9).stream("test");
         let n = 200_000;
-        let mean = (0..n)
-            .map(|_| s.exponential(Duration::from_ms(10)).as_secs_f64())
-            .sum::<f64>()
-            / f64::from(n);
+        let mean =
+            (0..n).map(|_| s.exponential(Duration::from_ms(10)).as_secs_f64()).sum::<f64>() / f64::from(n);
         assert!((mean - 0.010).abs() < 0.0001, "{mean}");
         let var = (0..n).map(|_| s.normal().powi(2)).sum::<f64>() / f64::from(n);
         assert!((var - 1.0).abs() < 0.02, "{var}");

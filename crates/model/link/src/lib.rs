@@ -10,6 +10,7 @@
 //!
 //! Left out: addresses, headers and bytes; those belong to whoever made the packet.
 
+pub mod ethernet;
 mod event;
 mod stats;
 
@@ -44,6 +45,9 @@ pub trait Link<P> {
     ///
     /// The driver must have polled up to `now` first. An arrival stamped before the link's present is
     /// moved up to the present; [`Link::late_arrivals`] counts those.
+    ///
+    /// # Panics
+    /// If `from` is not a station of this link.
     fn arrive(&mut self, now: Time, from: StationId, packet: Packet<P>) -> Arrival;
 
     /// Hands out, in order of time, everything that has become true by `now`.
@@ -79,8 +83,10 @@ pub trait Outlet<P> {
     }
 
     /// The sender is done with a packet (delivered, or lost after the last attempt) and frees its place.
-    fn departed(&mut self, at: Time, from: StationId) {
-        let _ = (at, from);
+    ///
+    /// Called once for every packet that was queued, after `delivered` or `lost`.
+    fn departed(&mut self, at: Time, from: StationId, packet: &Packet<P>) {
+        let _ = (at, from, packet);
     }
 
     /// A frame was on the air. Called in order of `frame.start`; `packet` is what it carried, if any.

@@ -35,10 +35,10 @@ pub const fn hr_dsss(preamble: Preamble) -> Phy {
         sifs: Duration::from_us(10), // Table 16-4, aSIFSTime
         difs: Duration::from_us(50), // SIFS + 2 slots, §10.3.7
         preamble: preamble.airtime(),
-        control_preamble: preamble.airtime(),
-        cw_min: 31,                 // Table 16-4, aCWmin
-        cw_max: 1023,               // Table 16-4, aCWmax
-        cca: Duration::from_us(15), // Table 16-4, aCCATime
+        lowest_rate_preamble: Preamble::Long.airtime(), // the short format carries 2 Mbit/s and up, §16.2.2.3
+        cw_min: 31,                                     // Table 16-4, aCWmin
+        cw_max: 1023,                                   // Table 16-4, aCWmax
+        cca: Duration::from_us(15),                     // Table 16-4, aCCATime
         body: BodyTiming::MicrosecondRounded,
         rates: &RATES,
     }

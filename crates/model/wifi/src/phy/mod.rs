@@ -25,10 +25,10 @@ pub struct Phy {
     pub sifs: Duration,
     /// DIFS = SIFS + 2 slots in the standard (IEEE 802.11-2020 §10.3.7).
     pub difs: Duration,
-    /// Preamble and PLCP header before the body of a data frame.
+    /// Preamble and PLCP header before a body at any rate but the lowest.
     pub preamble: Duration,
-    /// Preamble and PLCP header before control frames and other frames at a basic rate.
-    pub control_preamble: Duration,
+    /// Preamble and PLCP header before a body at the lowest rate, which 802.11b always sends long.
+    pub lowest_rate_preamble: Duration,
     /// aCWmin: the first backoff is uniform in 0..=cw_min slots.
     pub cw_min: u16,
     /// aCWmax.
@@ -42,10 +42,20 @@ pub struct Phy {
 }
 
 impl Phy {
-    /// Airtime of a body of `bytes` at `rate` after `preamble`.
-    pub fn airtime(&self, preamble: Duration, bytes: u32, rate: Rate) -> Duration {
+    /// The lowest rate, which every station decodes: broadcasts and beacons use it.
+    pub fn lowest_rate(&self) -> Rate {
+        self.rates[0]
+    }
+
+    /// Preamble and PLCP header before a body at `rate`.
+    pub fn preamble_at(&self, rate: Rate) -> Duration {
+        if rate == self.lowest_rate() { self.lowest_rate_preamble } else { self.preamble }
+    }
+
+    /// Airtime of a frame of `bytes` at `rate`, preamble included.
+    pub fn airtime(&self, bytes: u32, rate: Rate) -> Duration {
         let body = rate.time_for(u64::from(bytes));
-        preamble
+        self.preamble_at(rate)
             + match self.body {
                 BodyTiming::Exact => body,
                 BodyTiming::MicrosecondRounded => Duration::from_us(body.as_ns().div_ceil(1_000)),

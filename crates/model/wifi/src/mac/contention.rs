@@ -1,0 +1,416 @@
+//! Who transmits next: the backoff counters of all stations of one collision domain.
+//!
+//! Where everybody hears everybody all counters freeze together, so in *virtual idle-slot time* (idle
+//! slots counted since the start) the expiry of a counter never changes after it is drawn. Expiries
+//! live in a ring of 1024 buckets with a bitmap: the next transmitter is a find-first-set, two stations
+//! in one bucket are a collision, and idle slots are added arithmetically. Freezing costs nothing and no
+//! event is spent on a slot.
+//!
+//! Stations whose slots do not line up with the others' until the next busy period (after an ACK
+//! timeout, after EIFS alone, after a host gap, or with immediate access) wait in a short side list with
+//! a phase of their own and are folded back, partial slots lost, when the medium next becomes busy.
+//!
+//! Reference: IEEE 802.11-2020 §10.3.4.2–10.3.4.4. Leaves out: who draws which window (the MAC) and what
+//! the transmission does (the medium).
+
+use airperf_link::StationId;
+use airperf_units::{Duration, Time};
+
+/// Buckets of the ring: one more than the largest contention window.
+const BUCKETS: usize = 1024;
+const WORDS: usize = BUCKETS / 64;
+const NONE: u16 = u16::MAX;
+
+/// A station that begins to transmit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Winner {
+    /// Which station.
+    pub station: StationId,
+    /// When its first symbol leaves.
+    pub start: Time,
+    /// When its interframe space ended and its slots began to count.
+    pub resumed: Time,
+    /// How much of the wait before `resumed` was the station's host, not the standard.
+    pub host_gap: Duration,
+}
+
+/// A countdown that is out of step with the common slots.
+#[derive(Clone, Copy, Debug)]
+struct Own {
+    station: u16,
+    resume: Time,
+    left: u32,
+    host_gap: Duration,
+    /// Sends without having drawn a backoff; loses that right when somebody else starts first.
+    immediate: bool,
+}
+
+impl Own {
+    fn start(&self, slot: Duration) -> Time {
+        self.resume + slot * u64::from(self.left)
+    }
+}
+
+/// Where a station's countdown stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Counts in the common slots, towards `expiry`.
+    Common,
+    /// Has an entry in the side list.
+    Own,
+    /// Is transmitting: has no countdown.
+    Sending,
+}
+
+/// The backoff counters of one collision domain.
+#[derive(Clone, Debug)]
+pub struct Contention {
+    slot: Duration,
+    /// Virtual slot number at `resume`.
+    base: u64,
+    /// When the common slots (re)started to count; in the future during DIFS or EIFS.
+    resume: Time,
+    heads: Box<[u16; BUCKETS]>,
+    occupied: [u64; WORDS],
+    next: Vec<u16>,
+    expiry: Vec<u64>,
+    phase: Vec<Phase>,
+    contending: Vec<bool>,
+    contenders: usize,
+    own: Vec<Own>,
+    first: Option<Time>,
+    winners: Vec<Winner>,
+    deposed: Vec<StationId>,
+}
+
+impl Contention {
+    /// Counters for `stations` stations, all idle with no backoff to serve.
+    pub fn new(stations: usize, slot: Duration, difs: Duration) -> Self {
+        Self {
+            slot,
+            base: 0,
+            resume: Time::ZERO + difs,
+            heads: Box::new([NONE; BUCKETS]),
+            occupied: [0; WORDS],
+            next: vec![NONE; stations],
+            expiry: vec![0; stations],
+            phase: vec![Phase::Common; stations],
+            contending: vec![false; stations],
+            contenders: 0,
+            own: Vec::with_capacity(stations),
+            first: None,
+            winners: Vec::with_capacity(stations),
+            deposed: Vec::with_capacity(stations),
+        }
+    }
+
+    /// When the next transmission begins if nothing changes.
+    #[inline]
+    pub fn first(&self) -> Option<Time> {
+        self.first
+    }
+
+    /// Whether any station has something to send.
+    #[inline]
+    pub fn any_contender(&self) -> bool {
+        self.contenders > 0
+    }
+
+    /// The stations due within `window` of `start` begin, earliest first in [`Self::winners`]; everyone
+    /// else freezes.
+    ///
+    /// `start` is [`Self::first`], or an earlier instant at which something outside contention seized the
+    /// medium (then nobody wins). Stations deposed from immediate access are in [`Self::deposed`] and must
+    /// draw a backoff.
+    #[inline]
+    pub fn seize(&mut self, start: Time, window: Duration) {
+        self.winners.clear();
+        self.deposed.clear();
+        let deadline = start + window;
+        self.take_common(deadline);
+        self.base += start.saturating_since(self.resume).whole(self.slot);
+        if !self.own.is_empty() {
+            self.fold(start, deadline);
+        }
+        self.first = None;
+    }
+
+    /// Who began; valid after [`Self::seize`].
+    #[inline]
+    pub fn winners(&self) -> &[Winner] {
+        &self.winners
+    }
+
+    fn take_common(&mut self, deadline: Time) {
+        while let Some(expiry) = self.first_expiry() {
+            let start = self.common_start(expiry);
+            if start >= deadline {
+                return;
+            }
+            let bucket = (expiry as usize) % BUCKETS;
+            let mut station = std::mem::replace(&mut self.heads[bucket], NONE);
+            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+            while station != NONE {
+                let index = usize::from(station);
+                self.send(index);
+                self.winners.push(Winner {
+                    station: StationId(station),
+                    start,
+                    resumed: self.resume,
+                    host_gap: Duration::ZERO,
+                });
+                station = std::mem::replace(&mut self.next[index], NONE);
+            }
+        }
+    }
+
+    fn send(&mut self, index: usize) {
+        self.phase[index] = Phase::Sending;
+        self.contending[index] = false;
+        self.contenders -= 1;
+    }
+
+    fn fold(&mut self, start: Time, deadline: Time) {
+        let mut own = std::mem::take(&mut self.own);
+        for entry in own.drain(..) {
+            let index = usize::from(entry.station);
+            let station = StationId(entry.station);
+            if self.contending[index] && entry.start(self.slot) < deadline {
+                self.send(index);
+                self.winners.push(Winner {
+                    station,
+                    start: entry.start(self.slot),
+                    resumed: entry.resume,
+                    host_gap: entry.host_gap,
+                });
+                continue;
+            }
+            if entry.immediate {
+                self.deposed.push(station);
+            }
+            let counted = start.saturating_since(entry.resume).whole(self.slot);
+            let left = u64::from(entry.left).saturating_sub(counted);
+            self.phase[index] = Phase::Common;
+            self.expiry[index] = self.base + left;
+            if self.contending[index] {
+                self.insert(entry.station, self.base + left);
+            }
+        }
+        self.own = own;
+        if self.winners.len() > 1 {
+            self.winners.sort_unstable_by_key(|w| (w.start, w.station));
+        }
+    }
+
+    /// Stations that waited for immediate access when somebody else began; valid after [`Self::seize`].
+    pub fn deposed(&self) -> &[StationId] {
+        &self.deposed
+    }
+
+    /// The medium is free again and common slots count from `resume` on.
+    #[inline]
+    pub fn release(&mut self, resume: Time) {
+        self.resume = resume;
+        self.first = self.first_expiry().map(|e| self.common_start(e));
+    }
+
+    /// Gives `station` a backoff of `slots` that counts with everybody's.
+    ///
+    /// Whether it contends or serves a post-backoff with nothing to send is `contending`.
+    #[inline]
+    pub fn back_off(&mut self, station: StationId, slots: u32, contending: bool) {
+        let index = station.index();
+        self.withdraw(index);
+        self.phase[index] = Phase::Common;
+        self.expiry[index] = self.base + u64::from(slots);
+        if contending {
+            self.enter(index);
+            self.insert(station.0, self.expiry[index]);
+            let start = self.common_start(self.expiry[index]);
+            self.note(start);
+        }
+    }
+
+    /// Gives `station` a backoff of `slots` that counts from `resume` on, until the medium is next busy.
+    pub fn back_off_alone(
+        &mut self,
+        station: StationId,
+        slots: u32,
+        contending: bool,
+        resume: Time,
+        host_gap: Duration,
+    ) {
+        if resume == self.resume {
+            return self.back_off(station, slots, contending);
+        }
+        let index = station.index();
+        self.withdraw(index);
+        self.phase[index] = Phase::Own;
+        let entry = Own { station: station.0, resume, left: slots, host_gap, immediate: false };
+        self.own.push(entry);
+        if contending {
+            self.enter(index);
+            self.note(entry.start(self.slot));
+        }
+    }
+
+    /// Keeps the rest of `station`'s countdown but lets it count only from `resume` on.
+    pub fn delay(&mut self, station: StationId, resume: Time) {
+        let index = station.index();
+        if self.phase[index] != Phase::Common {
+            return;
+        }
+        let left = self.expiry[index].saturating_sub(self.base) as u32;
+        let contending = self.contending[index];
+        self.back_off_alone(station, left, contending, resume, Duration::ZERO);
+        self.first = self.earliest();
+    }
+
+    /// `station` has got something to send at `now` while the medium is free.
+    #[inline]
+    pub fn contend(&mut self, station: StationId, now: Time) {
+        let index = station.index();
+        debug_assert!(!self.contending[index]);
+        match self.phase[index] {
+            Phase::Common => {
+                if self.expired(index, now) {
+                    let resume = now.max(self.resume);
+                    self.phase[index] = Phase::Own;
+                    let host_gap = Duration::ZERO;
+                    self.own.push(Own { station: station.0, resume, left: 0, host_gap, immediate: true });
+                    self.enter(index);
+                    self.note(resume);
+                } else {
+                    let expiry = self.expiry[index];
+                    self.enter(index);
+                    self.insert(station.0, expiry);
+                    let start = self.common_start(expiry);
+                    self.note(start);
+                }
+            }
+            Phase::Own => {
+                let slot = self.slot;
+                let entry = self
+                    .own
+                    .iter_mut()
+                    .find(|e| e.station == station.0)
+                    .expect("a station in its own phase has an entry");
+                if entry.start(slot) <= now {
+                    *entry = Own { resume: now, left: 0, immediate: true, ..*entry };
+                } else if entry.left == 0 {
+                    entry.immediate = true;
+                }
+                let start = entry.start(slot);
+                self.enter(index);
+                self.note(start);
+            }
+            Phase::Sending => unreachable!("a sending station has something to send already"),
+        }
+    }
+
+    /// Whether `station` had served its backoff when the medium became busy.
+    #[inline]
+    pub fn had_served(&self, station: StationId) -> bool {
+        self.expiry[station.index()] <= self.base
+    }
+
+    /// `station` has got something to send while the medium is busy; its countdown stands.
+    #[inline]
+    pub fn contend_frozen(&mut self, station: StationId) {
+        let index = station.index();
+        debug_assert_eq!(self.phase[index], Phase::Common);
+        self.enter(index);
+        self.insert(station.0, self.expiry[index]);
+    }
+
+    /// `station` seizes the medium within the window in which it cannot hear who else did.
+    pub fn join(&mut self, station: StationId) {
+        self.phase[station.index()] = Phase::Sending;
+    }
+
+    fn enter(&mut self, index: usize) {
+        self.contending[index] = true;
+        self.contenders += 1;
+    }
+
+    /// Takes a station out of wherever it counts.
+    #[inline]
+    fn withdraw(&mut self, index: usize) {
+        match self.phase[index] {
+            Phase::Sending => {}
+            Phase::Own => self.own.retain(|e| usize::from(e.station) != index),
+            Phase::Common if self.contending[index] => self.unlink(index),
+            Phase::Common => {}
+        }
+        if std::mem::replace(&mut self.contending[index], false) {
+            self.contenders -= 1;
+        }
+    }
+
+    #[inline]
+    fn expired(&self, index: usize, now: Time) -> bool {
+        let passed = now.saturating_since(self.resume).whole(self.slot);
+        self.expiry[index] <= self.base + passed
+    }
+
+    #[inline]
+    fn common_start(&self, expiry: u64) -> Time {
+        self.resume + self.slot * (expiry - self.base)
+    }
+
+    #[inline]
+    fn note(&mut self, start: Time) {
+        self.first = Some(self.first.map_or(start, |first| first.min(start)));
+    }
+
+    fn earliest(&self) -> Option<Time> {
+        let common = self.first_expiry().map(|e| self.common_start(e));
+        let own = self.own.iter().filter(|e| self.contending[usize::from(e.station)]);
+        own.map(|e| e.start(self.slot)).chain(common).min()
+    }
+
+    #[inline]
+    fn insert(&mut self, station: u16, expiry: u64) {
+        debug_assert!(expiry >= self.base && expiry - self.base < BUCKETS as u64);
+        let bucket = (expiry as usize) % BUCKETS;
+        self.next[usize::from(station)] = self.heads[bucket];
+        self.heads[bucket] = station;
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
+    }
+
+    fn unlink(&mut self, index: usize) {
+        let bucket = (self.expiry[index] as usize) % BUCKETS;
+        let after = std::mem::replace(&mut self.next[index], NONE);
+        if usize::from(self.heads[bucket]) == index {
+            self.heads[bucket] = after;
+        } else {
+            let mut at = usize::from(self.heads[bucket]);
+            while usize::from(self.next[at]) != index {
+                at = usize::from(self.next[at]);
+            }
+            self.next[at] = after;
+        }
+        if self.heads[bucket] == NONE {
+            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        }
+    }
+
+    /// The smallest expiry in the ring: find-first-set from `base` on, around the ring once.
+    #[inline]
+    fn first_expiry(&self) -> Option<u64> {
+        let from = (self.base as usize) % BUCKETS;
+        let (word, bit) = (from / 64, from % 64);
+        let here = self.occupied[word] >> bit;
+        if here != 0 {
+            return Some(self.base + u64::from(here.trailing_zeros()));
+        }
+        for step in 1..=WORDS {
+            let at = self.occupied[(word + step) % WORDS];
+            if at != 0 {
+                let ahead = step * 64 - bit + at.trailing_zeros() as usize;
+                return Some(self.base + ahead as u64);
+            }
+        }
+        None
+    }
+}
