@@ -18,7 +18,7 @@ pub struct QueueStats {
     /// Packets given up after the last attempt.
     pub lost: u64,
     /// Integral of depth over time, in packet-nanoseconds: differences give mean depths.
-    pub area: u128,
+    pub area: u64,
 }
 
 /// Keeps a [`QueueStats`] up to date.
@@ -32,7 +32,7 @@ impl QueueMeter {
     /// Records that the depth is `depth` from `now` on.
     #[inline]
     pub fn set_depth(&mut self, now: Time, depth: u32) {
-        self.stats.area += u128::from(self.stats.depth) * u128::from((now - self.since).as_ns());
+        self.stats.area += u64::from(self.stats.depth) * (now - self.since).as_ns();
         self.since = now;
         self.stats.depth = depth;
         self.stats.max = self.stats.max.max(depth);
@@ -60,7 +60,7 @@ impl QueueMeter {
     /// The reading at `now`.
     pub fn read(&self, now: Time) -> QueueStats {
         let mut stats = self.stats;
-        stats.area += u128::from(stats.depth) * u128::from(now.saturating_since(self.since).as_ns());
+        stats.area += u64::from(stats.depth) * now.saturating_since(self.since).as_ns();
         stats
     }
 }

@@ -62,6 +62,18 @@ enum Phase {
     Sending,
 }
 
+/// One station's countdown.
+#[derive(Clone, Copy, Debug)]
+struct Countdown {
+    /// Virtual slot at which it runs out, while [`Phase::Common`].
+    expiry: u64,
+    /// Next station in its bucket of the ring.
+    next: u16,
+    phase: Phase,
+    /// Whether the station has something to send, or only serves a post-backoff.
+    contending: bool,
+}
+
 /// The backoff counters of one collision domain.
 #[derive(Clone, Debug)]
 pub struct Contention {
@@ -72,10 +84,9 @@ pub struct Contention {
     resume: Time,
     heads: Box<[u16; BUCKETS]>,
     occupied: [u64; WORDS],
-    next: Vec<u16>,
-    expiry: Vec<u64>,
-    phase: Vec<Phase>,
-    contending: Vec<bool>,
+    /// Which words of `occupied` are not zero.
+    summary: u16,
+    countdowns: Vec<Countdown>,
     contenders: usize,
     own: Vec<Own>,
     first: Option<Time>,
@@ -92,10 +103,11 @@ impl Contention {
             resume: Time::ZERO + difs,
             heads: Box::new([NONE; BUCKETS]),
             occupied: [0; WORDS],
-            next: vec![NONE; stations],
-            expiry: vec![0; stations],
-            phase: vec![Phase::Common; stations],
-            contending: vec![false; stations],
+            summary: 0,
+            countdowns: vec![
+                Countdown { expiry: 0, next: NONE, phase: Phase::Common, contending: false };
+                stations
+            ],
             contenders: 0,
             own: Vec::with_capacity(stations),
             first: None,
@@ -127,10 +139,12 @@ impl Contention {
         self.winners.clear();
         self.deposed.clear();
         let deadline = start + window;
-        self.take_common(deadline);
-        self.base += start.saturating_since(self.resume).whole(self.slot);
+        self.base += self.take_common(start, deadline);
         if !self.own.is_empty() {
             self.fold(start, deadline);
+        }
+        if self.winners.len() > 1 {
+            self.winners.sort_unstable_by_key(|w| (w.start, w.station));
         }
         self.first = None;
     }
@@ -141,32 +155,63 @@ impl Contention {
         &self.winners
     }
 
-    fn take_common(&mut self, deadline: Time) {
+    /// Takes everyone out of the ring who is due before `deadline`; returns the slots that passed before `start`.
+    #[inline]
+    fn take_common(&mut self, start: Time, deadline: Time) -> u64 {
+        let Some(expiry) = self.first_expiry() else {
+            return start.saturating_since(self.resume).whole(self.slot);
+        };
+        let first = self.common_start(expiry);
+        if first == start {
+            // Aligned with the slots, as nearly always: no division, and the next bucket is a slot away.
+            self.take_bucket(expiry, start);
+            if deadline > start + self.slot {
+                self.take_buckets_before(deadline);
+            }
+            return expiry - self.base;
+        }
+        self.take_buckets_before(deadline);
+        start.saturating_since(self.resume).whole(self.slot)
+    }
+
+    fn take_buckets_before(&mut self, deadline: Time) {
         while let Some(expiry) = self.first_expiry() {
             let start = self.common_start(expiry);
             if start >= deadline {
                 return;
             }
-            let bucket = (expiry as usize) % BUCKETS;
-            let mut station = std::mem::replace(&mut self.heads[bucket], NONE);
-            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-            while station != NONE {
-                let index = usize::from(station);
-                self.send(index);
-                self.winners.push(Winner {
-                    station: StationId(station),
-                    start,
-                    resumed: self.resume,
-                    host_gap: Duration::ZERO,
-                });
-                station = std::mem::replace(&mut self.next[index], NONE);
-            }
+            self.take_bucket(expiry, start);
         }
     }
 
+    #[inline]
+    fn take_bucket(&mut self, expiry: u64, start: Time) {
+        let bucket = (expiry as usize) % BUCKETS;
+        let mut station = std::mem::replace(&mut self.heads[bucket], NONE);
+        self.clear(bucket);
+        while station != NONE {
+            let index = usize::from(station);
+            self.send(index);
+            self.winners.push(Winner {
+                station: StationId(station),
+                start,
+                resumed: self.resume,
+                host_gap: Duration::ZERO,
+            });
+            station = std::mem::replace(&mut self.countdowns[index].next, NONE);
+        }
+    }
+
+    #[inline]
+    fn clear(&mut self, bucket: usize) {
+        let word = &mut self.occupied[bucket / 64];
+        *word &= !(1 << (bucket % 64));
+        self.summary &= !(u16::from(*word == 0) << (bucket / 64));
+    }
+
     fn send(&mut self, index: usize) {
-        self.phase[index] = Phase::Sending;
-        self.contending[index] = false;
+        self.countdowns[index].phase = Phase::Sending;
+        self.countdowns[index].contending = false;
         self.contenders -= 1;
     }
 
@@ -175,7 +220,7 @@ impl Contention {
         for entry in own.drain(..) {
             let index = usize::from(entry.station);
             let station = StationId(entry.station);
-            if self.contending[index] && entry.start(self.slot) < deadline {
+            if self.countdowns[index].contending && entry.start(self.slot) < deadline {
                 self.send(index);
                 self.winners.push(Winner {
                     station,
@@ -190,16 +235,13 @@ impl Contention {
             }
             let counted = start.saturating_since(entry.resume).whole(self.slot);
             let left = u64::from(entry.left).saturating_sub(counted);
-            self.phase[index] = Phase::Common;
-            self.expiry[index] = self.base + left;
-            if self.contending[index] {
+            self.countdowns[index].phase = Phase::Common;
+            self.countdowns[index].expiry = self.base + left;
+            if self.countdowns[index].contending {
                 self.insert(entry.station, self.base + left);
             }
         }
         self.own = own;
-        if self.winners.len() > 1 {
-            self.winners.sort_unstable_by_key(|w| (w.start, w.station));
-        }
     }
 
     /// Stations that waited for immediate access when somebody else began; valid after [`Self::seize`].
@@ -221,12 +263,12 @@ impl Contention {
     pub fn back_off(&mut self, station: StationId, slots: u32, contending: bool) {
         let index = station.index();
         self.withdraw(index);
-        self.phase[index] = Phase::Common;
-        self.expiry[index] = self.base + u64::from(slots);
+        self.countdowns[index].phase = Phase::Common;
+        self.countdowns[index].expiry = self.base + u64::from(slots);
         if contending {
             self.enter(index);
-            self.insert(station.0, self.expiry[index]);
-            let start = self.common_start(self.expiry[index]);
+            self.insert(station.0, self.countdowns[index].expiry);
+            let start = self.common_start(self.countdowns[index].expiry);
             self.note(start);
         }
     }
@@ -245,7 +287,7 @@ impl Contention {
         }
         let index = station.index();
         self.withdraw(index);
-        self.phase[index] = Phase::Own;
+        self.countdowns[index].phase = Phase::Own;
         let entry = Own { station: station.0, resume, left: slots, host_gap, immediate: false };
         self.own.push(entry);
         if contending {
@@ -257,11 +299,11 @@ impl Contention {
     /// Keeps the rest of `station`'s countdown but lets it count only from `resume` on.
     pub fn delay(&mut self, station: StationId, resume: Time) {
         let index = station.index();
-        if self.phase[index] != Phase::Common {
+        if self.countdowns[index].phase != Phase::Common {
             return;
         }
-        let left = self.expiry[index].saturating_sub(self.base) as u32;
-        let contending = self.contending[index];
+        let left = self.countdowns[index].expiry.saturating_sub(self.base) as u32;
+        let contending = self.countdowns[index].contending;
         self.back_off_alone(station, left, contending, resume, Duration::ZERO);
         self.first = self.earliest();
     }
@@ -270,18 +312,18 @@ impl Contention {
     #[inline]
     pub fn contend(&mut self, station: StationId, now: Time) {
         let index = station.index();
-        debug_assert!(!self.contending[index]);
-        match self.phase[index] {
+        debug_assert!(!self.countdowns[index].contending);
+        match self.countdowns[index].phase {
             Phase::Common => {
                 if self.expired(index, now) {
                     let resume = now.max(self.resume);
-                    self.phase[index] = Phase::Own;
+                    self.countdowns[index].phase = Phase::Own;
                     let host_gap = Duration::ZERO;
                     self.own.push(Own { station: station.0, resume, left: 0, host_gap, immediate: true });
                     self.enter(index);
                     self.note(resume);
                 } else {
-                    let expiry = self.expiry[index];
+                    let expiry = self.countdowns[index].expiry;
                     self.enter(index);
                     self.insert(station.0, expiry);
                     let start = self.common_start(expiry);
@@ -311,38 +353,38 @@ impl Contention {
     /// Whether `station` had served its backoff when the medium became busy.
     #[inline]
     pub fn had_served(&self, station: StationId) -> bool {
-        self.expiry[station.index()] <= self.base
+        self.countdowns[station.index()].expiry <= self.base
     }
 
     /// `station` has got something to send while the medium is busy; its countdown stands.
     #[inline]
     pub fn contend_frozen(&mut self, station: StationId) {
         let index = station.index();
-        debug_assert_eq!(self.phase[index], Phase::Common);
+        debug_assert_eq!(self.countdowns[index].phase, Phase::Common);
         self.enter(index);
-        self.insert(station.0, self.expiry[index]);
+        self.insert(station.0, self.countdowns[index].expiry);
     }
 
     /// `station` seizes the medium within the window in which it cannot hear who else did.
     pub fn join(&mut self, station: StationId) {
-        self.phase[station.index()] = Phase::Sending;
+        self.countdowns[station.index()].phase = Phase::Sending;
     }
 
     fn enter(&mut self, index: usize) {
-        self.contending[index] = true;
+        self.countdowns[index].contending = true;
         self.contenders += 1;
     }
 
     /// Takes a station out of wherever it counts.
     #[inline]
     fn withdraw(&mut self, index: usize) {
-        match self.phase[index] {
+        match self.countdowns[index].phase {
             Phase::Sending => {}
             Phase::Own => self.own.retain(|e| usize::from(e.station) != index),
-            Phase::Common if self.contending[index] => self.unlink(index),
+            Phase::Common if self.countdowns[index].contending => self.unlink(index),
             Phase::Common => {}
         }
-        if std::mem::replace(&mut self.contending[index], false) {
+        if std::mem::replace(&mut self.countdowns[index].contending, false) {
             self.contenders -= 1;
         }
     }
@@ -350,7 +392,7 @@ impl Contention {
     #[inline]
     fn expired(&self, index: usize, now: Time) -> bool {
         let passed = now.saturating_since(self.resume).whole(self.slot);
-        self.expiry[index] <= self.base + passed
+        self.countdowns[index].expiry <= self.base + passed
     }
 
     #[inline]
@@ -365,7 +407,7 @@ impl Contention {
 
     fn earliest(&self) -> Option<Time> {
         let common = self.first_expiry().map(|e| self.common_start(e));
-        let own = self.own.iter().filter(|e| self.contending[usize::from(e.station)]);
+        let own = self.own.iter().filter(|e| self.countdowns[usize::from(e.station)].contending);
         own.map(|e| e.start(self.slot)).chain(common).min()
     }
 
@@ -373,25 +415,26 @@ impl Contention {
     fn insert(&mut self, station: u16, expiry: u64) {
         debug_assert!(expiry >= self.base && expiry - self.base < BUCKETS as u64);
         let bucket = (expiry as usize) % BUCKETS;
-        self.next[usize::from(station)] = self.heads[bucket];
+        self.countdowns[usize::from(station)].next = self.heads[bucket];
         self.heads[bucket] = station;
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
+        self.summary |= 1 << (bucket / 64);
     }
 
     fn unlink(&mut self, index: usize) {
-        let bucket = (self.expiry[index] as usize) % BUCKETS;
-        let after = std::mem::replace(&mut self.next[index], NONE);
+        let bucket = (self.countdowns[index].expiry as usize) % BUCKETS;
+        let after = std::mem::replace(&mut self.countdowns[index].next, NONE);
         if usize::from(self.heads[bucket]) == index {
             self.heads[bucket] = after;
         } else {
             let mut at = usize::from(self.heads[bucket]);
-            while usize::from(self.next[at]) != index {
-                at = usize::from(self.next[at]);
+            while usize::from(self.countdowns[at].next) != index {
+                at = usize::from(self.countdowns[at].next);
             }
-            self.next[at] = after;
+            self.countdowns[at].next = after;
         }
         if self.heads[bucket] == NONE {
-            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+            self.clear(bucket);
         }
     }
 
@@ -404,13 +447,12 @@ impl Contention {
         if here != 0 {
             return Some(self.base + u64::from(here.trailing_zeros()));
         }
-        for step in 1..=WORDS {
-            let at = self.occupied[(word + step) % WORDS];
-            if at != 0 {
-                let ahead = step * 64 - bit + at.trailing_zeros() as usize;
-                return Some(self.base + ahead as u64);
-            }
+        let ahead = self.summary.rotate_right(word as u32 + 1);
+        if ahead == 0 {
+            return None;
         }
-        None
+        let step = ahead.trailing_zeros() as usize + 1;
+        let bits = self.occupied[(word + step) % WORDS];
+        Some(self.base + (step * 64 - bit) as u64 + u64::from(bits.trailing_zeros()))
     }
 }

@@ -54,11 +54,12 @@ impl Phy {
 
     /// Airtime of a frame of `bytes` at `rate`, preamble included.
     pub fn airtime(&self, bytes: u32, rate: Rate) -> Duration {
-        let body = rate.time_for(u64::from(bytes));
-        self.preamble_at(rate)
-            + match self.body {
-                BodyTiming::Exact => body,
-                BodyTiming::MicrosecondRounded => Duration::from_us(body.as_ns().div_ceil(1_000)),
+        let body = match self.body {
+            BodyTiming::Exact => rate.time_for(u64::from(bytes)),
+            BodyTiming::MicrosecondRounded => {
+                Duration::from_us((u64::from(bytes) * 8_000_000).div_ceil(rate.as_bps()))
             }
+        };
+        self.preamble_at(rate) + body
     }
 }
