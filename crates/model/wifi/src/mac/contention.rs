@@ -20,6 +20,8 @@ use airperf_units::{Duration, Time};
 const BUCKETS: usize = 1024;
 const WORDS: usize = BUCKETS / 64;
 const NONE: u16 = u16::MAX;
+/// An expiry no station has.
+const NEVER: u64 = u64::MAX;
 
 /// A station that begins to transmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +91,10 @@ pub struct Contention {
     countdowns: Vec<Countdown>,
     contenders: usize,
     own: Vec<Own>,
-    first: Option<Time>,
+    /// Smallest expiry in the ring, or [`NEVER`].
+    first_expiry: u64,
+    /// Earliest start of all contenders, or [`Time::MAX`].
+    first: Time,
     winners: Vec<Winner>,
     deposed: Vec<StationId>,
 }
@@ -110,7 +115,8 @@ impl Contention {
             ],
             contenders: 0,
             own: Vec::with_capacity(stations),
-            first: None,
+            first_expiry: NEVER,
+            first: Time::MAX,
             winners: Vec::with_capacity(stations),
             deposed: Vec::with_capacity(stations),
         }
@@ -119,7 +125,7 @@ impl Contention {
     /// When the next transmission begins if nothing changes.
     #[inline]
     pub fn first(&self) -> Option<Time> {
-        self.first
+        (self.contenders > 0).then_some(self.first)
     }
 
     /// Whether any station has something to send.
@@ -146,7 +152,7 @@ impl Contention {
         if self.winners.len() > 1 {
             self.winners.sort_unstable_by_key(|w| (w.start, w.station));
         }
-        self.first = None;
+        self.first = Time::MAX;
     }
 
     /// Who began; valid after [`Self::seize`].
@@ -158,29 +164,29 @@ impl Contention {
     /// Takes everyone out of the ring who is due before `deadline`; returns the slots that passed before `start`.
     #[inline]
     fn take_common(&mut self, start: Time, deadline: Time) -> u64 {
-        let Some(expiry) = self.first_expiry() else {
-            return start.saturating_since(self.resume).whole(self.slot);
-        };
+        let expiry = self.first_expiry;
         let first = self.common_start(expiry);
-        if first == start {
-            // Aligned with the slots, as nearly always: no division, and the next bucket is a slot away.
-            self.take_bucket(expiry, start);
-            if deadline > start + self.slot {
+        if first != start {
+            if first < deadline {
                 self.take_buckets_before(deadline);
             }
-            return expiry - self.base;
+            return start.saturating_since(self.resume).whole(self.slot);
         }
-        self.take_buckets_before(deadline);
-        start.saturating_since(self.resume).whole(self.slot)
+        // Aligned with the slots, as nearly always: no division, and the next bucket is a slot away.
+        self.take_bucket(expiry, start);
+        if deadline > start + self.slot {
+            self.take_buckets_before(deadline);
+        }
+        expiry - self.base
     }
 
     fn take_buckets_before(&mut self, deadline: Time) {
-        while let Some(expiry) = self.first_expiry() {
-            let start = self.common_start(expiry);
+        loop {
+            let start = self.common_start(self.first_expiry);
             if start >= deadline {
                 return;
             }
-            self.take_bucket(expiry, start);
+            self.take_bucket(self.first_expiry, start);
         }
     }
 
@@ -200,6 +206,7 @@ impl Contention {
             });
             station = std::mem::replace(&mut self.countdowns[index].next, NONE);
         }
+        self.first_expiry = self.scan();
     }
 
     #[inline]
@@ -253,7 +260,7 @@ impl Contention {
     #[inline]
     pub fn release(&mut self, resume: Time) {
         self.resume = resume;
-        self.first = self.first_expiry().map(|e| self.common_start(e));
+        self.first = self.common_start(self.first_expiry);
     }
 
     /// Gives `station` a backoff of `slots` that counts with everybody's.
@@ -397,18 +404,17 @@ impl Contention {
 
     #[inline]
     fn common_start(&self, expiry: u64) -> Time {
-        self.resume + self.slot * (expiry - self.base)
+        if expiry == NEVER { Time::MAX } else { self.resume + self.slot * (expiry - self.base) }
     }
 
     #[inline]
     fn note(&mut self, start: Time) {
-        self.first = Some(self.first.map_or(start, |first| first.min(start)));
+        self.first = self.first.min(start);
     }
 
-    fn earliest(&self) -> Option<Time> {
-        let common = self.first_expiry().map(|e| self.common_start(e));
+    fn earliest(&self) -> Time {
         let own = self.own.iter().filter(|e| self.countdowns[usize::from(e.station)].contending);
-        own.map(|e| e.start(self.slot)).chain(common).min()
+        own.map(|e| e.start(self.slot)).fold(self.common_start(self.first_expiry), Time::min)
     }
 
     #[inline]
@@ -419,6 +425,7 @@ impl Contention {
         self.heads[bucket] = station;
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
         self.summary |= 1 << (bucket / 64);
+        self.first_expiry = self.first_expiry.min(expiry);
     }
 
     fn unlink(&mut self, index: usize) {
@@ -435,24 +442,25 @@ impl Contention {
         }
         if self.heads[bucket] == NONE {
             self.clear(bucket);
+            self.first_expiry = self.scan();
         }
     }
 
     /// The smallest expiry in the ring: find-first-set from `base` on, around the ring once.
     #[inline]
-    fn first_expiry(&self) -> Option<u64> {
+    fn scan(&self) -> u64 {
         let from = (self.base as usize) % BUCKETS;
         let (word, bit) = (from / 64, from % 64);
         let here = self.occupied[word] >> bit;
         if here != 0 {
-            return Some(self.base + u64::from(here.trailing_zeros()));
+            return self.base + u64::from(here.trailing_zeros());
         }
         let ahead = self.summary.rotate_right(word as u32 + 1);
         if ahead == 0 {
-            return None;
+            return NEVER;
         }
         let step = ahead.trailing_zeros() as usize + 1;
         let bits = self.occupied[(word + step) % WORDS];
-        Some(self.base + (step * 64 - bit) as u64 + u64::from(bits.trailing_zeros()))
+        self.base + (step * 64 - bit) as u64 + u64::from(bits.trailing_zeros())
     }
 }

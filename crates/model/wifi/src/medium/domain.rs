@@ -56,6 +56,8 @@ pub struct Domain<P> {
     stations: Vec<Station<P>>,
     contention: Contention,
     phase: Phase,
+    /// When something next becomes true: what [`Domain::next`] says, kept.
+    due: Option<Time>,
     on_air: Vec<Transmission>,
     /// Since when somebody has had something to send while the medium was free.
     contended_since: Time,
@@ -87,12 +89,13 @@ impl<P> Domain<P> {
                 Station::new(station, &config, backoff, gap)
             })
             .collect::<Vec<_>>();
-        Ok(Self {
+        let mut domain = Self {
             timing: Timing::of(&config),
             contention: Contention::new(stations.len(), phy.slot, phy.difs),
             on_air: Vec::with_capacity(stations.len()),
             stations,
             phase: Phase::Free,
+            due: None,
             contended_since: Time::ZERO,
             airtime: Airtime::default(),
             present: Time::ZERO,
@@ -103,7 +106,9 @@ impl<P> Domain<P> {
             sniffer: key.stream("wifi.sniffer"),
             beacon: key.stream("wifi.beacon"),
             config,
-        })
+        };
+        domain.due = domain.next();
+        Ok(domain)
     }
 
     /// The configuration this domain was made with.
@@ -129,14 +134,16 @@ impl<P> Domain<P> {
 
     /// Puts `station`'s head frame (or its RTS) on the air at `start`.
     fn transmit(&mut self, station: StationId, start: Time) {
-        let head = self.stations[station.index()].head();
-        let rts = head.is_some_and(|packet| self.is_rts(packet));
-        let airtime =
-            if rts { self.stations[station.index()].control.rts } else { self.data_airtime(station) };
+        let sender = &self.stations[station.index()];
+        let rts = sender.head().is_some_and(|packet| self.is_rts(packet));
+        let airtime = if rts { sender.control.rts } else { self.data_airtime(station) };
         let attempt = self.stations[station.index()].attempt();
         let end = start + airtime;
         self.on_air.push(Transmission { station, start, end, attempt, rts, duplicate: false });
-        let until = self.on_air.iter().map(|t| t.end).max().unwrap_or(end);
+        let until = match self.phase {
+            Phase::OnAir { until } => until.max(end),
+            _ => end,
+        };
         self.phase = Phase::OnAir { until };
     }
 
@@ -253,7 +260,7 @@ impl<P> Link<P> for Domain<P> {
     fn arrive(&mut self, now: Time, from: StationId, packet: Packet<P>) -> Arrival {
         self.late_arrivals += u64::from(now < self.present);
         let now = now.max(self.present);
-        debug_assert!(self.next().is_none_or(|next| next >= now), "poll up to {now} before arrive");
+        debug_assert!(self.due.is_none_or(|due| due >= now), "poll up to {now} before arrive");
         self.present = now;
         if packet.bytes > self.config.mtu {
             return Arrival::Dropped(DropCause::TooLong);
@@ -270,22 +277,24 @@ impl<P> Link<P> for Domain<P> {
         }
         if asleep {
             self.wake(from, now);
+            self.due = self.next();
         }
         Arrival::Queued
     }
 
     fn poll<O: Outlet<P>>(&mut self, now: Time, out: &mut O) {
-        while let Some(at) = self.next()
+        while let Some(at) = self.due
             && at <= now
         {
             self.present = at;
             self.advance(at, out);
+            self.due = self.next();
         }
         self.present = self.present.max(now);
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.next()
+        self.due
     }
 
     fn present(&self) -> Time {
