@@ -78,17 +78,16 @@ impl<P> Station<P> {
         true
     }
 
-    /// Takes the head frame out: it was acknowledged, or given up.
+    /// Drops the head frame: it was acknowledged, or given up.
     #[inline]
-    pub(crate) fn finish(&mut self, now: Time, lost: bool) -> Option<Packet<P>> {
-        let packet = self.queue.pop_front();
+    pub(crate) fn finish(&mut self, now: Time, lost: bool) {
+        self.queue.pop_front();
         self.meter.departed(lost);
         self.read_depth(now);
         self.cw = self.cw_min;
         self.attempts = 0;
         self.sequence = (self.sequence + 1) % 4096;
         self.head_delivered = false;
-        packet
     }
 
     fn read_depth(&mut self, now: Time) {

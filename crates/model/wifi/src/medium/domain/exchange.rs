@@ -140,9 +140,7 @@ impl<P> Domain<P> {
             let Transmission { station, end, .. } = self.on_air[i];
             let resume = at.max(end + self.timing.ack_timeout) + self.timing.difs;
             if self.head(station).to == Destination::Broadcast {
-                let packet = self.retire(station, at, true);
-                out.lost(at, station, &packet, LossCause::NotReceived);
-                out.departed(at, station, &packet);
+                self.retire(station, at, Some(LossCause::NotReceived), out);
                 self.next_backoff(station, at, at + self.timing.difs, Duration::ZERO);
             } else {
                 self.attempt_failed(station, at, resume, out);
@@ -151,8 +149,7 @@ impl<P> Domain<P> {
     }
 
     fn attempt_succeeded<O: Outlet<P>>(&mut self, station: StationId, at: Time, out: &mut O) {
-        let packet = self.retire(station, at, false);
-        out.departed(at, station, &packet);
+        self.retire(station, at, None, out);
         let gap = self.stations[station.index()].draw_host_gap();
         self.next_backoff(station, at, at + self.timing.difs, gap);
     }
@@ -163,18 +160,20 @@ impl<P> Domain<P> {
         if !sender.fail(self.config.retry_limit) {
             return self.next_backoff(station, at, resume, Duration::ZERO);
         }
-        let lost = !sender.head_delivered;
-        let packet = self.retire(station, at, lost);
-        if lost {
-            out.lost(at, station, &packet, LossCause::RetryLimit);
-        }
-        out.departed(at, station, &packet);
+        let loss = (!sender.head_delivered).then_some(LossCause::RetryLimit);
+        self.retire(station, at, loss, out);
         let gap = self.stations[station.index()].draw_host_gap();
         self.next_backoff(station, at, resume, gap);
     }
 
-    fn retire(&mut self, station: StationId, at: Time, lost: bool) -> Packet<P> {
-        self.stations[station.index()].finish(at, lost).expect("a station that sent has a head frame")
+    /// The head frame of `station` is done with: received, or lost for a cause.
+    fn retire<O: Outlet<P>>(&mut self, station: StationId, at: Time, loss: Option<LossCause>, out: &mut O) {
+        let packet = self.head(station);
+        if let Some(cause) = loss {
+            out.lost(at, station, packet, cause);
+        }
+        out.departed(at, station, packet);
+        self.stations[station.index()].finish(at, loss.is_some());
     }
 
     /// Draws the backoff that every attempt ends with, also when nothing is left to send (post-backoff).
