@@ -46,10 +46,12 @@ fn run(config: Config, n: u16, bytes: u32, seconds: u64) -> Saturation {
     saturate(&mut domain, n, n, bytes, seconds)
 }
 
+/// CWmin + 1, doublings, then n = 5, 10, 20, 50: basic access and RTS/CTS.
+type Row = (u16, u32, [(f64, f64); 4]);
+
 #[test]
 fn normalised_throughput_matches_bianchi() {
-    // CWmin + 1, doublings, then n = 5, 10, 20, 50: basic access and RTS/CTS.
-    const TABLE: [(u16, u32, [(f64, f64); 4]); 3] = [
+    const TABLE: [Row; 3] = [
         (32, 3, [(0.8097, 0.8342), (0.7532, 0.8371), (0.6788, 0.8356), (0.5529, 0.8270)]),
         (32, 5, [(0.8102, 0.8342), (0.7579, 0.8370), (0.6975, 0.8362), (0.6109, 0.8317)]),
         (128, 3, [(0.8250, 0.7979), (0.8263, 0.8217), (0.7981, 0.8327), (0.7252, 0.8363)]),

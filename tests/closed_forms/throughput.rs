@@ -75,3 +75,16 @@ fn heusse(n: u16, slow: Rate) -> Vec<f64> {
     let seen = saturate(&mut domain, n, n, 1500, 1200);
     seen.delivered.iter().map(|&d| d as f64 * 12_000.0 / seen.seconds / 1e6).collect()
 }
+
+/// UDP datagrams of 1472 bytes, long preamble: DIFS 50, backoff 310, data 192 + ⌈8 · 1536 / 11⌉, SIFS 10 and
+/// the ACK, in microseconds, for 1472 bytes.
+#[test]
+fn saturated_udp_reaches_what_the_arithmetic_says() {
+    for (ack_rate, published) in [(Rate::mbps(1), 5.94), (Rate::mbps(2), 6.11)] {
+        let mut config = Config::dot11b(vec![StationConfig::at(Rate::mbps(11)); 2]);
+        config.control_rate = ack_rate;
+        let mut domain = Domain::new(config, StreamKey::new(1)).expect("a valid configuration");
+        let ours = saturate(&mut domain, 1, 1, 1500, 120).mbps(1472);
+        close(&format!("UDP, ACK at {ack_rate}"), ours, published, 0.005);
+    }
+}
