@@ -1,5 +1,36 @@
 //! What was seen, as tables that describe themselves.
+//!
+//! A run directory holds Parquet tables ([`FrameRow`] … [`LagRow`]), a capture, and `manifest.json`
+//! with the scenario, seed, totals and a SHA-256 of every file. [`RunWriter`] makes one under a
+//! temporary name and gives it its real name only when every byte is on the disk; [`read`] opens one.
+//! Equal rows give equal bytes: nothing here reads a clock.
+//!
+//! Left out: what a row means (the testbeds fill them) and analysis (Python).
 
+mod error;
+mod file;
+mod manifest;
+pub mod read;
 mod rows;
+mod run;
+mod sequence;
+mod table;
+mod write;
 
-pub use rows::{ConnectionRow, ExchangeRow, FrameRow, LagRow, PacketRow, QueueRow};
+pub use error::{ReadError, WriteError};
+pub use file::{FileEntry, RunFile};
+pub use manifest::{
+    FileInfo, FrameTotals, LagSummary, Level, Manifest, PacketTotals, QueueTotals, ScenarioInfo, StationInfo,
+    TableEntry, Testbed, Totals,
+};
+pub use rows::{
+    CONNECTION_CLASSES, ConnectionRow, ERROR_PHASES, ExchangeRow, FRAME_KINDS, FRAME_OUTCOMES, FrameRow,
+    LAG_KINDS, LagRow, PACKET_FATES, PACKET_KINDS, PacketRow, QueueRow, SNIFFER_VIEWS,
+};
+pub use run::{Options, RunWriter};
+pub use sequence::Sequence;
+pub use table::{Column, Row};
+pub use write::TableWriter;
+
+/// Version of the tables and the manifest; a reader refuses any other.
+pub const SCHEMA_VERSION: u32 = 1;

@@ -1,0 +1,174 @@
+//! A file of a run: buffered, hashed as it is written, on the disk when it says so.
+//!
+//! The SHA-256 (FIPS 180-4) is computed on the way, so that no file is read again for the manifest.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use sha2::{Digest, Sha256};
+
+use crate::WriteError;
+
+/// Bytes gathered before the operating system is asked to write.
+const BUFFER: usize = 1 << 16;
+
+/// What the whole run has written and is expected to write, shared by its files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Budget {
+    written: Arc<AtomicU64>,
+    pub(crate) expected: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(expected: u64) -> Self {
+        Self { written: Arc::default(), expected }
+    }
+}
+
+/// A file of a run, and what its failures must say.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    budget: Budget,
+    failure: Arc<OnceLock<io::ErrorKind>>,
+}
+
+impl Place {
+    pub(crate) fn new(path: PathBuf, budget: &Budget) -> Self {
+        Self { path, budget: budget.clone(), failure: Arc::default() }
+    }
+
+    /// How the first write that failed did.
+    pub(crate) fn failure(&self) -> Option<io::ErrorKind> {
+        self.failure.get().copied()
+    }
+
+    /// The error for a failed write of `pending` bytes: a full disk says how much is needed and free.
+    pub(crate) fn error(&self, doing: &'static str, pending: u64, source: io::Error) -> WriteError {
+        if !matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            return WriteError::io(doing, &self.path, source);
+        }
+        let written = self.budget.written.load(Ordering::Relaxed);
+        let free = self.path.parent().and_then(|p| free_bytes(p).ok()).unwrap_or(0);
+        WriteError::DiskFull {
+            path: self.path.clone(),
+            needed: self.budget.expected.max(written + pending),
+            free: free.saturating_add(written),
+        }
+    }
+}
+
+/// Bytes an ordinary user may still write to the volume that holds `directory`.
+pub(crate) fn free_bytes(directory: &Path) -> io::Result<u64> {
+    let volume = rustix::fs::statvfs(directory)?;
+    Ok(volume.f_bavail.saturating_mul(volume.f_frsize))
+}
+
+/// What a finished file is: an entry of the manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Name in the run directory.
+    pub name: String,
+    /// Rows, for a table.
+    pub rows: Option<u64>,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// SHA-256 of the contents, in hexadecimal.
+    pub sha256: String,
+}
+
+/// A file of a run being written; give it back with [`crate::RunWriter::close`].
+///
+/// Hand it to another thread if you like. Errors of [`Write`] become a [`WriteError`] through
+/// [`RunFile::error`], which knows the path and recognises a full disk.
+#[derive(Debug)]
+pub struct RunFile {
+    name: String,
+    place: Place,
+    sink: BufWriter<Counted>,
+}
+
+/// The unbuffered file with its hash, and what it adds to the run's bytes.
+#[derive(Debug)]
+struct Counted {
+    file: File,
+    hash: Sha256,
+    bytes: u64,
+    total: Arc<AtomicU64>,
+    failure: Arc<OnceLock<io::ErrorKind>>,
+}
+
+impl Write for Counted {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let n = self.file.write(data).inspect_err(|e| {
+            if e.kind() != io::ErrorKind::Interrupted {
+                let _ = self.failure.set(e.kind());
+            }
+        })?;
+        self.hash.update(&data[..n]);
+        self.bytes += n as u64;
+        self.total.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl RunFile {
+    /// Creates `name` in `directory`.
+    pub(crate) fn create(directory: &Path, name: &str, budget: &Budget) -> Result<Self, WriteError> {
+        let place = Place::new(directory.join(name), budget);
+        let file = File::create(&place.path).map_err(|e| place.error("create it", 1, e))?;
+        let (total, failure) = (budget.written.clone(), place.failure.clone());
+        let counted = Counted { file, hash: Sha256::new(), bytes: 0, total, failure };
+        let sink = BufWriter::with_capacity(BUFFER, counted);
+        Ok(Self { name: name.to_owned(), place, sink })
+    }
+
+    /// Where the file is until the run is finished.
+    pub fn path(&self) -> &Path {
+        &self.place.path
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        self.place.clone()
+    }
+
+    /// The error of this file for a failed write.
+    pub fn error(&self, source: io::Error) -> WriteError {
+        self.place.error("write it", self.sink.buffer().len().max(1) as u64, source)
+    }
+
+    /// Puts everything on the disk.
+    pub(crate) fn finish(mut self) -> Result<FileEntry, WriteError> {
+        if let Err(e) = self.sink.flush() {
+            return Err(self.error(e));
+        }
+        let done = self.sink.get_ref();
+        done.file.sync_all().map_err(|e| self.place.error("sync it", 1, e))?;
+        let sha256 = hex(&done.hash.clone().finalize());
+        let bytes = done.bytes;
+        Ok(FileEntry { name: std::mem::take(&mut self.name), rows: None, bytes, sha256 })
+    }
+}
+
+impl Write for RunFile {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.sink.write(data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|b| [b >> 4, b & 15]).map(|d| char::from(DIGITS[usize::from(d)])).collect()
+}
