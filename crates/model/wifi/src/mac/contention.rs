@@ -23,6 +23,33 @@ const NONE: u16 = u16::MAX;
 /// An expiry no station has.
 const NEVER: u64 = u64::MAX;
 
+/// The slot time, with what it takes to count whole slots without dividing.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    length: Duration,
+    /// ⌊(2^64 − 1) / length⌋: the product's upper half is the quotient or one less.
+    inverse: u64,
+}
+
+impl Slot {
+    fn new(length: Duration) -> Self {
+        Self { length, inverse: u64::MAX / length.as_ns() }
+    }
+
+    /// How many whole slots fit into `span`.
+    #[inline]
+    fn whole(self, span: Duration) -> u64 {
+        let (span, length) = (span.as_ns(), self.length.as_ns());
+        let low = ((u128::from(span) * u128::from(self.inverse)) >> 64) as u64;
+        low + u64::from(span - low * length >= length)
+    }
+
+    #[inline]
+    fn times(self, slots: u64) -> Duration {
+        self.length * slots
+    }
+}
+
 /// A station that begins to transmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Winner {
@@ -48,8 +75,8 @@ struct Own {
 }
 
 impl Own {
-    fn start(&self, slot: Duration) -> Time {
-        self.resume + slot * u64::from(self.left)
+    fn start(&self, slot: Slot) -> Time {
+        self.resume + slot.times(u64::from(self.left))
     }
 }
 
@@ -79,7 +106,7 @@ struct Countdown {
 /// The backoff counters of one collision domain.
 #[derive(Clone, Debug)]
 pub struct Contention {
-    slot: Duration,
+    slot: Slot,
     /// Virtual slot number at `resume`.
     base: u64,
     /// When the common slots (re)started to count; in the future during DIFS or EIFS.
@@ -103,7 +130,7 @@ impl Contention {
     /// Counters for `stations` stations, all idle with no backoff to serve.
     pub fn new(stations: usize, slot: Duration, difs: Duration) -> Self {
         Self {
-            slot,
+            slot: Slot::new(slot),
             base: 0,
             resume: Time::ZERO + difs,
             heads: Box::new([NONE; BUCKETS]),
@@ -170,11 +197,11 @@ impl Contention {
             if first < deadline {
                 self.take_buckets_before(deadline);
             }
-            return start.saturating_since(self.resume).whole(self.slot);
+            return self.slot.whole(start.saturating_since(self.resume));
         }
         // Aligned with the slots, as nearly always: no division, and the next bucket is a slot away.
         self.take_bucket(expiry, start);
-        if deadline > start + self.slot {
+        if deadline > start + self.slot.length {
             self.take_buckets_before(deadline);
         }
         expiry - self.base
@@ -240,7 +267,7 @@ impl Contention {
             if entry.immediate {
                 self.deposed.push(station);
             }
-            let counted = start.saturating_since(entry.resume).whole(self.slot);
+            let counted = self.slot.whole(start.saturating_since(entry.resume));
             let left = u64::from(entry.left).saturating_sub(counted);
             self.countdowns[index].phase = Phase::Common;
             self.countdowns[index].expiry = self.base + left;
@@ -398,13 +425,13 @@ impl Contention {
 
     #[inline]
     fn expired(&self, index: usize, now: Time) -> bool {
-        let passed = now.saturating_since(self.resume).whole(self.slot);
+        let passed = self.slot.whole(now.saturating_since(self.resume));
         self.countdowns[index].expiry <= self.base + passed
     }
 
     #[inline]
     fn common_start(&self, expiry: u64) -> Time {
-        if expiry == NEVER { Time::MAX } else { self.resume + self.slot * (expiry - self.base) }
+        if expiry == NEVER { Time::MAX } else { self.resume + self.slot.times(expiry - self.base) }
     }
 
     #[inline]
@@ -462,5 +489,24 @@ impl Contention {
         let step = ahead.trailing_zeros() as usize + 1;
         let bits = self.occupied[(word + step) % WORDS];
         self.base + (step * 64 - bit) as u64 + u64::from(bits.trailing_zeros())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airperf_units::StreamKey;
+
+    #[test]
+    fn slots_are_counted_exactly_without_division() {
+        let mut random = StreamKey::new(1).stream("test");
+        for length in [1, 7, 9_000, 20_000, 50_000] {
+            let slot = Slot::new(Duration::from_ns(length));
+            let edges = (0..1_000u64).flat_map(|n| [n * length, (n + 1) * length - 1]);
+            let far = (0..10_000).map(|_| random.bits());
+            for span in edges.chain(far).chain([u64::MAX, u64::MAX - 1]) {
+                assert_eq!(slot.whole(Duration::from_ns(span)), span / length, "{span} / {length}");
+            }
+        }
     }
 }

@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(crate) struct Station<P> {
     pub(crate) rate: Rate,
+    /// Which table of frame times is for its rate.
+    pub(crate) times: usize,
     pub(crate) control: Control,
     pub(crate) frame_error: f64,
     pub(crate) ack_error: f64,
@@ -36,10 +38,17 @@ pub(crate) struct Station<P> {
 }
 
 impl<P> Station<P> {
-    pub(crate) fn new(config: &StationConfig, link: &Config, backoff: Stream, gap: Stream) -> Self {
+    pub(crate) fn new(
+        config: &StationConfig,
+        link: &Config,
+        times: usize,
+        backoff: Stream,
+        gap: Stream,
+    ) -> Self {
         let places = (config.queue_packets + config.interface_frames) as usize;
         Self {
             rate: config.rate,
+            times,
             control: Control::of(link, config.rate),
             frame_error: config.frame_error,
             ack_error: config.ack_error,

@@ -4,6 +4,7 @@
 //! frame lengths). Leaves out: anything that depends on a frame's own length.
 
 use super::config::Config;
+use crate::phy::Phy;
 use airperf_units::{Duration, Rate};
 
 /// Bytes of an ACK or CTS frame (IEEE 802.11-2020 §9.3.1.3, §9.3.1.4).
@@ -14,6 +15,46 @@ pub(crate) const RTS_BYTES: u32 = 20;
 pub(crate) const BEACON_BYTES: u32 = 24 + 12 + (2 + 7) + (2 + 4) + (2 + 1) + (2 + 2) + 4;
 /// Time between target beacon transmission times: 100 time units of 1024 µs (§9.4.1.3).
 pub(crate) const BEACON_INTERVAL: Duration = Duration::from_us(102_400);
+
+/// How long data frames last at one rate, for every length of packet up to the MTU.
+#[derive(Clone, Debug)]
+pub(crate) struct FrameTimes {
+    rate: Rate,
+    /// By bytes of IP packet: the whole frame, and the part of it that is the packet.
+    by_bytes: Box<[(Duration, Duration)]>,
+}
+
+impl FrameTimes {
+    fn at(rate: Rate, phy: &Phy, overhead: u32, mtu: u32) -> Self {
+        let time = |bytes| (phy.airtime(bytes + overhead, rate), rate.time_for(u64::from(bytes)));
+        Self { rate, by_bytes: (0..=mtu).map(time).collect() }
+    }
+
+    /// One table for each rate in use, the lowest rate first.
+    pub(crate) fn of(config: &Config) -> Vec<Self> {
+        let mut rates = vec![config.phy.lowest_rate()];
+        rates.extend(config.stations.iter().map(|s| s.rate));
+        rates[1..].sort_unstable();
+        rates.dedup();
+        let overhead = config.llc_bytes + config.mac_bytes;
+        rates.into_iter().map(|rate| Self::at(rate, &config.phy, overhead, config.mtu)).collect()
+    }
+
+    /// Which of `tables` is for `rate`.
+    pub(crate) fn position(tables: &[Self], rate: Rate) -> usize {
+        tables.iter().position(|t| t.rate == rate).expect("every station's rate has a table")
+    }
+
+    #[inline]
+    pub(crate) fn frame(&self, packet_bytes: u32) -> Duration {
+        self.by_bytes[packet_bytes as usize].0
+    }
+
+    #[inline]
+    pub(crate) fn packet(&self, packet_bytes: u32) -> Duration {
+        self.by_bytes[packet_bytes as usize].1
+    }
+}
 
 /// Spans used at every frame.
 #[derive(Clone, Copy, Debug)]

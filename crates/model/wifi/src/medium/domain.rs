@@ -15,7 +15,7 @@ mod exchange;
 use crate::mac::config::{Config, ConfigError};
 use crate::mac::contention::{Contention, Winner};
 use crate::mac::station::Station;
-use crate::mac::timing::{BEACON_INTERVAL, Timing};
+use crate::mac::timing::{BEACON_INTERVAL, FrameTimes, Timing};
 use crate::medium::airtime::{Airtime, Category};
 use airperf_link::{Arrival, Destination, DropCause, Link, Outlet, Packet, QueueStats, StationId};
 use airperf_units::{Duration, Stream, StreamKey, Time};
@@ -54,6 +54,7 @@ pub struct Domain<P> {
     config: Config,
     timing: Timing,
     stations: Vec<Station<P>>,
+    frame_times: Vec<FrameTimes>,
     contention: Contention,
     phase: Phase,
     /// When something next becomes true: what [`Domain::next`] says, kept.
@@ -79,6 +80,7 @@ impl<P> Domain<P> {
     pub fn new(config: Config, key: StreamKey) -> Result<Self, ConfigError> {
         config.check()?;
         let phy = &config.phy;
+        let frame_times = FrameTimes::of(&config);
         let stations = config
             .stations
             .iter()
@@ -86,7 +88,7 @@ impl<P> Domain<P> {
             .map(|(i, station)| {
                 let (backoff, gap) =
                     (key.indexed("wifi.backoff", i as u64), key.indexed("wifi.host_gap", i as u64));
-                Station::new(station, &config, backoff, gap)
+                Station::new(station, &config, FrameTimes::position(&frame_times, station.rate), backoff, gap)
             })
             .collect::<Vec<_>>();
         let mut domain = Self {
@@ -94,6 +96,7 @@ impl<P> Domain<P> {
             contention: Contention::new(stations.len(), phy.slot, phy.difs),
             on_air: Vec::with_capacity(stations.len()),
             stations,
+            frame_times,
             phase: Phase::Free,
             due: None,
             contended_since: Time::ZERO,
@@ -121,15 +124,17 @@ impl<P> Domain<P> {
         packet.to != Destination::Broadcast && self.config.rts_threshold.is_some_and(|t| mpdu > t)
     }
 
-    fn data_airtime(&self, station: StationId) -> Duration {
-        let s = &self.stations[station.index()];
-        let packet = s.head().expect("a station that sends has a head frame");
-        let bytes = packet.bytes + self.config.llc_bytes + self.config.mac_bytes;
-        let phy = &self.config.phy;
-        match packet.to {
-            Destination::Station(_) => phy.airtime(bytes, s.rate),
-            Destination::Broadcast => phy.airtime(bytes, phy.lowest_rate()),
+    /// The table of frame times for a packet of `station` to `to`.
+    fn frame_times(&self, station: StationId, to: Destination) -> &FrameTimes {
+        match to {
+            Destination::Station(_) => &self.frame_times[self.stations[station.index()].times],
+            Destination::Broadcast => &self.frame_times[0],
         }
+    }
+
+    fn data_airtime(&self, station: StationId) -> Duration {
+        let packet = self.stations[station.index()].head().expect("a station that sends has a head frame");
+        self.frame_times(station, packet.to).frame(packet.bytes)
     }
 
     /// Puts `station`'s head frame (or its RTS) on the air at `start`.

@@ -212,11 +212,7 @@ impl<P> Domain<P> {
             return self.airtime.post(Category::Retry, end);
         }
         let packet = self.head(sent.station);
-        let rate = match packet.to {
-            Destination::Station(_) => self.stations[sent.station.index()].rate,
-            Destination::Broadcast => self.config.phy.lowest_rate(),
-        };
-        let data = rate.time_for(u64::from(packet.bytes));
+        let data = self.frame_times(sent.station, packet.to).packet(packet.bytes);
         self.airtime.post(Category::Headers, end - data);
         self.airtime.post(Category::Data, end);
     }
