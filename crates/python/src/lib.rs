@@ -1,1 +1,24 @@
-//! Placeholder.
+//! `airperf._core`: the crates as one Python module.
+//!
+//! Texts in, JSON texts out, and a few exceptions; Python's own layers give them types. Long calls
+//! release the interpreter lock; those in real time look for Ctrl-C. The stub `_core.pyi` must match what is here.
+//!
+//! Left out: everything with an opinion. This crate converts and calls.
+
+mod error;
+mod lab;
+mod run;
+mod scenario;
+
+use pyo3::prelude::*;
+
+/// What airperf computes in Rust: scenarios, the simulated and the emulated testbed.
+#[pymodule(name = "_core")]
+fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    error::add(py, module)?;
+    scenario::add(module)?;
+    run::add(module)?;
+    lab::add(module)
+}

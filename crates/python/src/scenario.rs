@@ -1,0 +1,100 @@
+//! Scenarios, sweeps and positions for Python.
+
+use crate::error;
+use airperf_scenario::{Scenario, sweep};
+use pyo3::prelude::*;
+use serde_json::{Map, Value as Json, json};
+
+/// Adds the functions to the module.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(check_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(expand_sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(locate, module)?)
+}
+
+/// Reads a scenario with overrides applied.
+pub(crate) fn read(text: &str, name: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
+    Scenario::parse(text, name, overrides).map_err(error::problems)
+}
+
+/// Checks a scenario completely before anything starts.
+///
+/// Args:
+///     text: The scenario, TOML.
+///     name: What to call it in messages, usually its path.
+///     overrides: Pairs of a dotted key and a value, such as ("client.rate", "40/s").
+///
+/// Returns:
+///     JSON: "resolved" (every key with its default filled in), "sha256" (of that), "warnings" (a list
+///     of objects like those of ScenarioError) and "estimate" (counts, seconds and bytes of a run).
+///
+/// Raises:
+///     ScenarioError: With every problem: a JSON list of objects with "source", "line", "column", "key",
+///         "seen", "message", "hint" and "text", the last being all of it as a person reads it.
+#[pyfunction]
+fn check_scenario(text: &str, name: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    let scenario = read(text, name, &overrides)?;
+    let estimate = scenario.estimate();
+    let warnings: Vec<Json> = scenario.warnings.iter().map(|warning| error::problem(&warning.0)).collect();
+    let answer = json!({
+        "resolved": scenario.resolved(),
+        "sha256": scenario.sha256(),
+        "warnings": warnings,
+        "estimate": {
+            "connections": estimate.connections,
+            "exchanges": estimate.exchanges,
+            "frames": estimate.frames,
+            "run_seconds": estimate.run_seconds,
+            "sim_seconds": estimate.sim_seconds,
+            "full_bytes": estimate.full_bytes,
+            "analysis_bytes": estimate.analysis_bytes,
+        },
+    });
+    Ok(answer.to_string())
+}
+
+/// The values of a sweep: a list, or a range such as "10..160 step 10 /s" or "1KiB..64KiB times 2".
+///
+/// Args:
+///     text: A range, one value, or a list in JSON or TOML.
+///
+/// Returns:
+///     The values, each as it would be written in an override.
+///
+/// Raises:
+///     ScenarioError: When the sweep is empty, endless, too long or no sweep; a JSON list as for
+///         check_scenario, the position being that in the text.
+#[pyfunction]
+fn expand_sweep(text: &str) -> PyResult<Vec<String>> {
+    sweep::expand(text).map_err(|wrong| {
+        let problem = airperf_scenario::Problem {
+            source: "sweep".to_owned(),
+            line: 1,
+            column: 1,
+            key: String::new(),
+            seen: text.chars().take(60).collect(),
+            message: wrong.message,
+            hint: wrong.hint,
+        };
+        error::problems(airperf_scenario::Problems(vec![problem]))
+    })
+}
+
+/// Where every value of a TOML text stands.
+///
+/// Args:
+///     text: Any TOML text.
+///     name: What to call it in messages.
+///
+/// Returns:
+///     JSON: an object from dotted path to [line, column], both from 1; elements of a list count from 0.
+///
+/// Raises:
+///     ScenarioError: With every syntax error, if it is not TOML.
+#[pyfunction]
+fn locate(text: &str, name: &str) -> PyResult<String> {
+    let places = airperf_scenario::locate(text, name).map_err(error::problems)?;
+    let object: Map<String, Json> =
+        places.into_iter().map(|(path, line, column)| (path, json!([line, column]))).collect();
+    Ok(Json::Object(object).to_string())
+}

@@ -1,0 +1,199 @@
+//! What must hold between keys, and what is possible but odd.
+//!
+//! Left out: single values, which the lists of keys check, and what only one testbed cannot do.
+
+use crate::keys::client::{Client, Station};
+use crate::keys::link::Wifi;
+use crate::keys::tcp::Tcp;
+use crate::problem::{Findings, Place};
+use crate::reader::Section;
+use airperf_http::ServerConfig;
+use airperf_units::Duration;
+use airperf_workload::Start;
+use std::collections::BTreeMap;
+
+/// Octets of the IP and TCP headers without options.
+const HEADERS: u32 = 40;
+/// Stations on one 802.11 domain; ids are 16 bits and two values are kept.
+const MAX_STATIONS: usize = 65_533;
+/// ETSI EN 300 328 §4.3.2.2: 100 mW e.i.r.p. in the 2.4 GHz band.
+const ETSI_LIMIT_MDBM: i32 = 20_000;
+
+pub(super) fn wifi(section: &Section<'_>, wifi: &Wifi, findings: &mut Findings) {
+    let phy = &wifi.config.phy;
+    let mut need = |holds: bool, keys: [&str; 2], message: String, hint: String| {
+        if !holds {
+            // The key that was written is to blame; of two, the later one.
+            let to_blame = if section.entry(keys[0]).is_some() { keys[0] } else { keys[1] };
+            findings.problem(section.place_of(to_blame), &section.key(to_blame), message, hint);
+        }
+    };
+    need(
+        phy.sifs < phy.difs,
+        ["difs", "sifs"],
+        format!("SIFS ({}) must be shorter than DIFS ({})", phy.sifs, phy.difs),
+        format!("leave `difs` out, and it is SIFS + 2 slots = {}", phy.sifs + phy.slot * 2),
+    );
+    need(
+        phy.cw_min <= phy.cw_max,
+        ["cw_min", "cw_max"],
+        format!("CWmin ({}) must not exceed CWmax ({})", phy.cw_min, phy.cw_max),
+        "802.11b has 31 and 1023".to_owned(),
+    );
+    need(
+        phy.cca < phy.preamble,
+        ["cca", "preamble"],
+        format!("the CCA time ({}) must be shorter than a preamble ({})", phy.cca, phy.preamble),
+        "802.11b has 15us".to_owned(),
+    );
+    let mut odd = |is: bool, key: &str, message: &str, hint: &str| {
+        if is && section.entry(key).is_some() {
+            findings.warning(section.place_of(key), &section.key(key), message, hint);
+        }
+    };
+    let channel = wifi.radio.channel;
+    odd(channel == 14, "channel", "channel 14 is allowed in Japan only", "1 to 11 are allowed everywhere");
+    odd(
+        matches!(channel, 12 | 13),
+        "channel",
+        "channels 12 and 13 are not allowed everywhere (not in the USA)",
+        "1 to 11 are",
+    );
+    odd(
+        wifi.radio.tx_power_mdbm > Some(ETSI_LIMIT_MDBM),
+        "tx_power",
+        "more than the 20dBm (100 mW) allowed in Europe (ETSI EN 300 328)",
+        "the records will say so; on real hardware it would need a permission",
+    );
+    odd(
+        phy.difs != phy.sifs + phy.slot * 2,
+        "difs",
+        "DIFS is not SIFS + 2 slots",
+        "no 802.11 station does this",
+    );
+    odd(
+        !(u32::from(phy.cw_min) + 1).is_power_of_two(),
+        "cw_min",
+        "CWmin + 1 is not a power of two",
+        "802.11 doubles from 31: 63, 127 …",
+    );
+}
+
+/// Takes the segment size from the MTU unless it was given, and checks what [`airperf_tcp::Config`] wants.
+pub(super) fn tcp(section: &Section<'_>, tcp: &mut Tcp, mtu: u32, findings: &mut Findings) {
+    let largest = mtu - HEADERS;
+    if !tcp.mss_given {
+        tcp.config.mss_bytes = largest.min(tcp.config.receive_window_bytes);
+    } else if tcp.config.mss_bytes > largest {
+        let message = format!("a segment of {}B does not fit an MTU of {mtu}B", tcp.config.mss_bytes);
+        findings.problem(
+            section.place_of("mss"),
+            &section.key("mss"),
+            message,
+            format!("allowed: up to {largest}B"),
+        );
+    }
+    if let Err(error) = tcp.config.check() {
+        let text = error.to_string();
+        let message = text.strip_prefix("TCP: ").unwrap_or(&text);
+        // The model names its field; the key it was written under is the one to point at.
+        let key = section.table.and_then(|table| {
+            table
+                .entries
+                .iter()
+                .find(|entry| message.contains(entry.key.as_str()))
+                .map(|entry| entry.key.as_str())
+        });
+        let (place, path) = match key {
+            Some(key) => (section.place_of(key), section.key(key)),
+            None => (section.place, section.path.to_owned()),
+        };
+        findings.problem(place, &path, message, "");
+    }
+}
+
+pub(super) fn client(
+    section: &Section<'_>,
+    client: &Client,
+    server: &ServerConfig,
+    duration: Duration,
+    findings: &mut Findings,
+) {
+    if let Some(most) = server.max_requests_per_connection
+        && client.http.requests_per_connection > most
+    {
+        let key = "requests_per_connection";
+        let message = format!("the server closes a connection after {most} requests");
+        let hint = "raise server.max_requests_per_connection, or ask for fewer";
+        findings.problem(section.place_of(key), &section.key(key), message, hint);
+    }
+    if let Start::At(start) = client.workload.start
+        && start >= duration
+        && duration > Duration::ZERO
+    {
+        let message = format!("this client begins when the workload of {duration} is over");
+        findings.problem(section.place_of("start"), &section.key("start"), message, "begin earlier");
+    }
+    let gap = section.place_of("host_gap");
+    let fixed = section.entry("host_gap").is_some() && section.entry("host_gap_spread").is_none();
+    if fixed {
+        findings.warning(
+            gap,
+            &section.key("host_gap"),
+            "a host gap without spread keeps stations in step when it is near a multiple of the slot",
+            "set host_gap_spread, 0.5 say",
+        );
+    }
+}
+
+/// The names of the stations given out so far.
+pub(super) struct Names(BTreeMap<String, String>, usize);
+
+impl Names {
+    pub(super) fn new(section: &Section<'_>, server: &Station) -> Self {
+        let name = server.name.clone().unwrap_or_default();
+        Self(BTreeMap::from([(name, section.key("station"))]), 0)
+    }
+
+    /// The `count` stations made from one table, each with its name; notes names given twice and too
+    /// many stations.
+    pub(super) fn add(
+        &mut self,
+        section: &Section<'_>,
+        station: &Station,
+        count: u32,
+        findings: &mut Findings,
+    ) -> Vec<Station> {
+        self.1 += count as usize;
+        if self.1 > MAX_STATIONS {
+            let message = format!("there are {} clients up to here", self.1);
+            let key = section.key("count");
+            findings.problem(
+                section.place_of("count"),
+                &key,
+                message,
+                format!("a link has at most {MAX_STATIONS}"),
+            );
+            return Vec::new();
+        }
+        let base = station.name.clone().unwrap_or_default();
+        let mut made = Vec::with_capacity(count as usize);
+        for number in 1..=count {
+            let name = if count == 1 { base.clone() } else { format!("{base}-{number}") };
+            let path = section.key("station");
+            if let Some(first) = self.0.insert(name.clone(), path.clone()) {
+                let message = format!("the name `{name}` is taken");
+                let place: &Place = section.place_of("station");
+                findings.problem(
+                    place,
+                    &path,
+                    message,
+                    format!("{first} has it; give every station its own"),
+                );
+                break;
+            }
+            made.push(Station { name: Some(name), ..station.clone() });
+        }
+        made
+    }
+}

@@ -1,0 +1,94 @@
+//! What a run will cost, before it starts: counts, time and disk, for `--dry-run`.
+//!
+//! An estimate from the scenario alone: packets per exchange by counting segments, frames cut off at
+//! what the link can carry. Good to a factor of two, which is what a decision to start needs.
+//! Left out: retransmissions, and how fast this machine is.
+
+use crate::{LinkConfig, Scenario};
+use airperf_workload::Size;
+
+/// Packets of a connection besides its requests: 3 to open, 3 to close.
+const PACKETS_PER_CONNECTION: f64 = 6.0;
+/// Nanoseconds of one simulated frame exchange with all records on an ordinary core.
+const NS_PER_FRAME: f64 = 2_500.0;
+/// Bytes on disk of a frame with its packet in compressed tables, without the capture.
+const TABLE_BYTES_PER_FRAME: f64 = 30.0;
+/// Bytes on disk of a connection with one exchange.
+const BYTES_PER_CONNECTION: f64 = 80.0;
+
+/// What a run will cost, roughly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Connections begun.
+    pub connections: f64,
+    /// Requests made if every connection succeeds.
+    pub exchanges: f64,
+    /// Data frames on the medium.
+    pub frames: f64,
+    /// Seconds of the model's time, which the emulated testbed takes in full.
+    pub run_seconds: f64,
+    /// Seconds of computing in the simulated testbed.
+    pub sim_seconds: f64,
+    /// Bytes on disk with everything recorded.
+    pub full_bytes: f64,
+    /// Bytes on disk at level `analysis`.
+    pub analysis_bytes: f64,
+}
+
+impl Estimate {
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        let seconds = scenario.duration.as_secs_f64();
+        let segment = f64::from(scenario.tcp.segment_payload_bytes());
+        let (mut connections, mut exchanges, mut packets, mut bytes) = (0.0, 0.0, 0.0, 0.0);
+        for client in &scenario.clients {
+            let Size::Fixed(size) = client.workload.size;
+            let begun = client.workload.rate.as_f64() * seconds;
+            let requests = begun * f64::from(client.http.requests_per_connection);
+            let reply = size as f64 + f64::from(scenario.server.http.reply_header_bytes);
+            let request = f64::from(client.http.request_bytes);
+            // A request, its acknowledgement, the reply's segments and one acknowledgement for two.
+            let per_request = 2.0 + 1.5 * (reply / segment).ceil();
+            connections += begun;
+            exchanges += requests;
+            packets += begun * PACKETS_PER_CONNECTION + requests * per_request;
+            bytes += requests * (reply + request);
+        }
+        let run_seconds = scenario.run_time().as_secs_f64();
+        let frames = packets.min(run_seconds * capacity(scenario)).max(0.0);
+        let carried = if packets > 0.0 { frames / packets } else { 0.0 };
+        let bytes_per_frame = 120.0 + bytes / packets.max(1.0);
+        let stations = scenario.stations.len() as f64;
+        let queue_rows = stations * run_seconds / scenario.record.queue_interval.as_secs_f64();
+        let analysis_bytes = 50_000.0
+            + connections * BYTES_PER_CONNECTION
+            + exchanges * carried * BYTES_PER_CONNECTION / 2.0
+            + queue_rows * 8.0;
+        Self {
+            connections,
+            exchanges,
+            frames,
+            run_seconds,
+            sim_seconds: frames * NS_PER_FRAME / 1e9,
+            // Every data frame has an acknowledgement of its own in the capture.
+            full_bytes: analysis_bytes + frames * (TABLE_BYTES_PER_FRAME + bytes_per_frame + 80.0),
+            analysis_bytes,
+        }
+    }
+}
+
+/// Small data frames per second at most.
+fn capacity(scenario: &Scenario) -> f64 {
+    const SMALL: u32 = 52;
+    let each = match &scenario.link {
+        LinkConfig::Wifi { config, .. } => {
+            let fastest = config.stations.iter().map(|station| station.rate).max();
+            let rate = fastest.unwrap_or(config.control_rate);
+            let phy = &config.phy;
+            let data = phy.airtime(SMALL + config.mac_bytes + config.llc_bytes, rate);
+            let ack = phy.airtime(14, config.control_rate);
+            phy.difs + data + phy.sifs + ack
+        }
+        LinkConfig::Ethernet(config) => config.rate.time_for(84),
+    };
+    1.0 / each.as_secs_f64()
+}

@@ -1,0 +1,303 @@
+//! The typed scenario and its identity.
+//!
+//! Left out: reading (see [`crate::build`]) and running (the testbeds').
+
+use crate::estimate::Estimate;
+use crate::problem::{Problems, Warning};
+use airperf_http::{ClientConfig, ServerConfig};
+use airperf_link::StationId;
+use airperf_link::ethernet::EthernetConfig;
+use airperf_units::Duration;
+use serde_json::{Map, Value as Json};
+use sha2::{Digest, Sha256};
+
+/// One situation, checked and ready to run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Short name, fit to be part of a file name.
+    pub name: String,
+    /// One sentence; may be empty.
+    pub summary: String,
+    /// How long the workload offers load.
+    pub duration: Duration,
+    /// How long the testbed goes on after that.
+    pub drain: Duration,
+    /// The seed, unless the caller has another.
+    pub seed: u64,
+    /// The medium with all its stations, in the order of [`Scenario::stations`].
+    pub link: LinkConfig,
+    /// TCP of both ends of every connection.
+    pub tcp: airperf_tcp::Config,
+    /// The one server.
+    pub server: Server,
+    /// The clients, in the order of the text.
+    pub clients: Vec<Client>,
+    /// Every station; its index is its id on the link. The server is station 0.
+    pub stations: Vec<Station>,
+    /// What to write down.
+    pub record: RecordSettings,
+    /// What only the emulated testbed reads.
+    pub emu: EmuSettings,
+    /// Odd but possible; a caller with a user asks before it goes on.
+    pub warnings: Vec<Warning>,
+    /// The text it was read from, overrides not applied.
+    pub text: String,
+    pub(crate) resolved: Json,
+}
+
+/// The medium.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LinkConfig {
+    /// One 802.11 collision domain.
+    Wifi {
+        /// The domain.
+        config: airperf_wifi::Config,
+        /// What the records say about the radio.
+        radio: Radio,
+    },
+    /// One shared Ethernet segment.
+    Ethernet(EthernetConfig),
+}
+
+impl LinkConfig {
+    /// Longest IP packet, in bytes.
+    pub fn mtu(&self) -> u32 {
+        match self {
+            Self::Wifi { config, .. } => config.mtu,
+            Self::Ethernet(config) => config.mtu,
+        }
+    }
+}
+
+/// Where the radios are in the spectrum and how loud. Stated in records; not a cause of anything yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Radio {
+    /// Channel of the 2.4 GHz band, 1 to 14.
+    pub channel: u8,
+    /// Transmit power in thousandths of a dBm, if the scenario states it.
+    pub tx_power_mdbm: Option<i32>,
+}
+
+impl Radio {
+    /// Centre frequency in MHz (IEEE 802.11-2020 §15.4.4.3).
+    pub fn centre_mhz(self) -> u16 {
+        if self.channel == 14 { 2484 } else { 2407 + 5 * u16::from(self.channel) }
+    }
+}
+
+/// What a station does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Serves objects.
+    Server,
+    /// Asks for objects.
+    Client,
+}
+
+impl Role {
+    /// The word in records: `server` or `client`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+        }
+    }
+}
+
+/// A station on the link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Station {
+    /// Its name, unique in the scenario.
+    pub name: String,
+    /// What it does.
+    pub role: Role,
+}
+
+/// The Web server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Server {
+    /// Its station.
+    pub station: StationId,
+    /// The program.
+    pub http: ServerConfig,
+}
+
+/// One client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Client {
+    /// Its station.
+    pub station: StationId,
+    /// Its connections.
+    pub http: ClientConfig,
+    /// When it wants what.
+    pub workload: airperf_workload::Config,
+}
+
+/// How much a run writes down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Level {
+    /// Everything, every frame and a capture too.
+    #[default]
+    Full,
+    /// Connections, exchanges, queues and the manifest.
+    Analysis,
+}
+
+impl Level {
+    /// The word in scenarios and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Analysis => "analysis",
+        }
+    }
+
+    /// The level of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Full, Self::Analysis].into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// What a run writes down, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordSettings {
+    /// Time between two rows of queue occupancy.
+    pub queue_interval: Duration,
+    /// How much is written down, unless the caller says otherwise.
+    pub level: Level,
+}
+
+impl Default for RecordSettings {
+    /// Ten rows a second: fine enough to see a queue of 100 fill, 1200 rows in the study's two minutes.
+    fn default() -> Self {
+        Self { queue_interval: Duration::from_ms(100), level: Level::Full }
+    }
+}
+
+/// Which program plays a part in the emulated testbed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Program {
+    /// Debian's program for the part: Apache or httperf.
+    Installed,
+    /// The one built in.
+    Embedded,
+    /// The installed one where it is there, else the one built in.
+    #[default]
+    Auto,
+}
+
+impl Program {
+    pub(crate) fn name(self, installed: &'static str) -> &'static str {
+        match self {
+            Self::Installed => installed,
+            Self::Embedded => "embedded",
+            Self::Auto => "auto",
+        }
+    }
+
+    pub(crate) fn from_name(name: Option<&str>) -> Self {
+        match name {
+            Some("embedded") => Self::Embedded,
+            Some("auto") => Self::Auto,
+            _ => Self::Installed,
+        }
+    }
+}
+
+/// What only the emulated testbed reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmuSettings {
+    /// The 99th percentile of the medium's lag beyond which a run is invalid.
+    pub lag_p99_limit: Duration,
+    /// The server's program.
+    pub server_program: Program,
+    /// The clients' program.
+    pub client_program: Program,
+}
+
+impl Default for EmuSettings {
+    /// A quarter of the airtime of the shortest transaction's frames would already be seen in response
+    /// times; half a millisecond is what an ordinary machine keeps.
+    fn default() -> Self {
+        Self {
+            lag_p99_limit: Duration::from_us(500),
+            server_program: Program::Auto,
+            client_program: Program::Auto,
+        }
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario. `name` is what its text is called in messages, usually a path; `overrides` are
+    /// pairs of a dotted key and a value, as `("client.rate", "40/s")`.
+    ///
+    /// # Errors
+    /// Every problem of the text and of the overrides.
+    ///
+    /// ```
+    /// let text = r#"
+    /// schema = 1
+    /// name = "one-client"
+    /// duration = "10s"
+    /// link = { kind = "wifi" }
+    /// client = [{ rate = "10/s", size = "1KiB" }]
+    /// "#;
+    /// let overrides = [("client.rate".to_owned(), "40/s".to_owned())];
+    /// let scenario = airperf_scenario::Scenario::parse(text, "one.toml", &overrides)?;
+    /// assert_eq!(scenario.clients[0].workload.rate.as_f64(), 40.0);
+    /// # Ok::<(), airperf_scenario::Problems>(())
+    /// ```
+    pub fn parse(text: &str, name: &str, overrides: &[(String, String)]) -> Result<Self, Problems> {
+        crate::build::build(text, name, overrides)
+    }
+
+    /// The scenario that [`Scenario::resolved`] gave, as a manifest keeps it.
+    ///
+    /// # Errors
+    /// Every problem, without positions: someone changed it, or another version wrote it.
+    pub fn from_resolved(resolved: &Json, name: &str) -> Result<Self, Problems> {
+        crate::build::rebuild(resolved, name)
+    }
+
+    /// The scenario with every default filled in, in the shape of the TOML and with units in the values.
+    /// Read again, it gives the same scenario.
+    pub const fn resolved(&self) -> &Json {
+        &self.resolved
+    }
+
+    /// SHA-256 of the resolved form, in hexadecimal: two texts that mean the same have the same.
+    pub fn sha256(&self) -> String {
+        let digest = Sha256::digest(self.resolved.to_string().as_bytes());
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Asks every model whether it can work with its part: a second opinion on the ranges of the keys.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if let LinkConfig::Wifi { config, .. } = &self.link {
+            config.check().map_err(|error| error.to_string())?;
+        }
+        self.tcp.check().map_err(|error| error.to_string())?;
+        self.server.http.check().map_err(|error| error.to_string())?;
+        self.clients.iter().try_for_each(|client| {
+            client.http.check().map_err(|error| error.to_string())?;
+            client.workload.check().map_err(|error| error.to_string())
+        })
+    }
+
+    /// How long a run is in the time of the model.
+    pub fn run_time(&self) -> Duration {
+        self.duration + self.drain
+    }
+
+    /// What a run will cost, roughly.
+    pub fn estimate(&self) -> Estimate {
+        Estimate::of(self)
+    }
+}
+
+/// An object with its keys in alphabetical order, whatever features `serde_json` was built with.
+pub(crate) fn object(entries: impl IntoIterator<Item = (String, Json)>) -> Json {
+    let mut sorted: Vec<(String, Json)> = entries.into_iter().collect();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    Json::Object(Map::from_iter(sorted))
+}
