@@ -1,1 +1,16 @@
-//! Placeholder.
+//! Web clients and servers as state machines: httperf and Apache.
+//!
+//! A [`Client`] and a [`Session`] are the two programs' views of one connection; [`Cpu`] is the processor
+//! that a server's processes share. SANS-IO: time is an argument, octets are counts.
+//!
+//! Left out: TLS, HTTP/2, pipelining, think times and request bodies.
+
+mod client;
+mod config;
+mod cpu;
+mod session;
+
+pub use client::{Client, ClientStep, Exchange, Failure};
+pub use config::{ClientConfig, ConfigError, ServerConfig};
+pub use cpu::Cpu;
+pub use session::{Session, SessionStep};

@@ -1,1 +1,24 @@
-//! Placeholder.
+//! TCP endpoints as state machines: handshake to TIME-WAIT, retransmission, congestion control, delayed
+//! acknowledgements and the listening side's limits, in the flavour of a stated kernel.
+//!
+//! Reference: RFC 9293, 5681, 6298, 6582, 7323, 2018 and the Linux kernels the profiles of [`Config`] name.
+//! SANS-IO: time is an argument, segments go to a [`Transmit`], nothing is allocated.
+//!
+//! Left out: octets (a segment says how many), addresses, SACK-based recovery, CUBIC, ECN, urgent data.
+
+mod ack;
+mod cc;
+mod config;
+mod endpoint;
+mod listen;
+mod reorder;
+mod rtt;
+mod segment;
+mod stack;
+
+pub use cc::Congestion;
+pub use config::{Config, ConfigError};
+pub use endpoint::{Endpoint, HalfOpen, Signals, State, Transmit};
+pub use listen::Listener;
+pub use segment::{Flags, IP_HEADER_BYTES, MAX_STREAM_BYTES, Segment};
+pub use stack::Stack;

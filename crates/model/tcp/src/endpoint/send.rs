@@ -1,0 +1,178 @@
+//! Sending: what may leave now, and what happens when the own transmit queue refuses it.
+
+use super::{Endpoint, State, Transmit};
+use crate::segment::{Flags, Segment};
+use crate::stack::Stack;
+use airperf_units::Time;
+
+impl Endpoint {
+    pub(super) fn send_syn(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit, ack: Flags) {
+        let again = self.snd_max > 0;
+        self.snd_nxt = 1;
+        self.snd_max = 1;
+        self.rcv_acked = self.rcv_nxt;
+        // A SYN or SYN-ACK refused locally is simply lost (tcp_connect ignores the result).
+        out.transmit(&Segment {
+            seq: 0,
+            ack: self.rcv_nxt,
+            window: self.rcv_window.min(65_535), // the window of a SYN is never scaled, RFC 7323 §2.2
+            ts_val: stack.timestamp(now),
+            ts_ecr: self.ts_recent,
+            len: 0,
+            header: self.header(stack, true),
+            flags: Flags::SYN.with(ack).with_if(Flags::AGAIN, again),
+        });
+        let config = stack.config();
+        let wait = if self.state == State::SynSent {
+            let doublings = self.backoff.saturating_sub(config.syn_linear_timeouts);
+            self.rtt.backed_off(config, doublings)
+        } else {
+            self.rtt.backed_off(config, self.backoff)
+        };
+        self.timer = now + wait;
+        if self.state == State::SynReceived {
+            self.timer = stack.synack_scan(self.timer);
+        } else if !again {
+            self.timed_at = now;
+            self.timed_end = 1;
+        }
+        if again {
+            self.timed_at = super::NEVER; // Karn's rule, RFC 6298 §3
+        }
+    }
+
+    /// Sends what the windows allow: data, and a FIN after the last octet.
+    pub(super) fn push(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) {
+        let payload = stack.segment_payload_bytes();
+        while self.snd_nxt < self.data_end + u32::from(self.closing) {
+            let left = self.data_end.saturating_sub(self.snd_nxt);
+            let len = left.min(payload);
+            let flight = self.snd_nxt - self.snd_una;
+            if flight == 0 && len > 0 && self.snd_nxt == self.snd_max {
+                self.restart_after_idle(now, stack);
+            }
+            // A lone FIN is not held back by the congestion window (tcp_snd_test).
+            if len > 0 && u64::from(flight) > u64::from(self.window.cwnd - 1) * u64::from(payload) {
+                break;
+            }
+            if flight + len > self.peer_window && flight > 0 {
+                break;
+            }
+            let fin = self.closing && len == left;
+            let seq = self.snd_nxt;
+            if !self.transmit_data(now, stack, out, seq, len, fin) {
+                self.refused_locally(now, stack);
+                break;
+            }
+            self.refused = false;
+            self.snd_nxt += len + u32::from(fin);
+            if self.snd_nxt > self.snd_max {
+                self.snd_max = self.snd_nxt;
+                if !stack.config().timestamps && self.timed_at == super::NEVER {
+                    self.timed_at = now;
+                    self.timed_end = self.snd_nxt;
+                }
+            }
+            if self.timer == super::NEVER {
+                self.arm(now, stack);
+            }
+        }
+    }
+
+    fn restart_after_idle(&mut self, now: Time, stack: &Stack) {
+        let config = stack.config();
+        if self.last_sent != Time::ZERO && now - self.last_sent > self.rtt.timeout(config) {
+            self.window.restart(config.initial_window);
+        }
+    }
+
+    /// Sends the oldest unacknowledged segment again; false when refused locally.
+    pub(super) fn resend_first(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) -> bool {
+        let left = self.data_end.saturating_sub(self.snd_una);
+        let sent = self.snd_max - self.snd_una;
+        let len = left.min(stack.segment_payload_bytes()).min(sent);
+        let fin = self.closing && len == left && sent > len;
+        let seq = self.snd_una;
+        if self.timed_end > seq {
+            self.timed_at = super::NEVER;
+        }
+        let accepted = self.transmit_data(now, stack, out, seq, len, fin);
+        if accepted {
+            self.refused = false;
+            self.snd_nxt = self.snd_nxt.max(seq + len + u32::from(fin));
+        }
+        accepted
+    }
+
+    fn transmit_data(
+        &mut self,
+        now: Time,
+        stack: &Stack,
+        out: &mut impl Transmit,
+        seq: u32,
+        len: u32,
+        fin: bool,
+    ) -> bool {
+        let segment = Segment {
+            seq,
+            ack: self.rcv_nxt,
+            window: self.advertise(),
+            ts_val: stack.timestamp(now),
+            ts_ecr: self.ts_recent,
+            len: len as u16,
+            header: self.header(stack, false),
+            flags: Flags::ACK.with_if(Flags::FIN, fin).with_if(Flags::AGAIN, seq < self.snd_max),
+        };
+        // An emulated kernel's TCP does not learn of refusals; neither does ours with feedback off.
+        let accepted = out.transmit(&segment) || !stack.config().local_drop_feedback;
+        if accepted {
+            self.last_sent = now;
+            self.rcv_acked = self.rcv_nxt;
+            self.ack_policy.acknowledged(stack.config());
+            if len > 0 {
+                self.ack_policy.data_sent(now);
+            }
+        }
+        accepted
+    }
+
+    /// Sends an acknowledgement alone; refused locally it is simply lost.
+    pub(super) fn send_ack(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) {
+        out.transmit(&Segment {
+            seq: self.snd_nxt,
+            ack: self.rcv_nxt,
+            window: self.advertise(),
+            ts_val: stack.timestamp(now),
+            ts_ecr: self.ts_recent,
+            len: 0,
+            header: self.header(stack, false),
+            flags: Flags::ACK,
+        });
+        self.rcv_acked = self.rcv_nxt;
+        self.ack_policy.acknowledged(stack.config());
+    }
+
+    /// The window to advertise: its right edge never moves left (RFC 9293 §3.8.6.2.2).
+    fn advertise(&mut self) -> u32 {
+        self.rcv_edge = self.rcv_edge.max(self.rcv_nxt + self.rcv_window);
+        self.rcv_edge - self.rcv_nxt
+    }
+
+    pub(super) fn arm(&mut self, now: Time, stack: &Stack) {
+        self.timer = now + self.rtt.backed_off(stack.config(), self.backoff);
+    }
+
+    /// The own transmit queue refused a segment that was never sent: TCP keeps it, narrows its window and
+    /// tries again with the next acknowledgement, or after a timeout if none is expected.
+    fn refused_locally(&mut self, now: Time, stack: &Stack) {
+        let config = stack.config();
+        let flight = self.flight(stack);
+        self.window.local_drop(flight);
+        if self.timer == super::NEVER {
+            let timeout = self.rtt.timeout(config);
+            let wait = if self.refused { (timeout * 2).min(config.local_drop_retry) } else { timeout };
+            self.timer = now + wait;
+        }
+        self.refused = true;
+    }
+}

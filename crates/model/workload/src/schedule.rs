@@ -1,0 +1,125 @@
+//! When connections become due: pure functions of the configuration and a random stream.
+//!
+//! Open loop: nothing that happens to a connection moves the next one. Deterministic arrivals are computed
+//! from their index, not by adding up intervals, so they never drift.
+
+use crate::config::{ArrivalProcess, Config, Size, Start};
+use airperf_units::{Duration, Stream, StreamKey, Time};
+
+/// One thing a user wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// When.
+    pub due: Time,
+    /// How many octets.
+    pub bytes: u64,
+}
+
+/// The demands of one client, in order of time.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    config: Config,
+    origin: Time,
+    end: Time,
+    index: u64,
+    /// Poisson: the last arrival.
+    last: Time,
+    stream: Stream,
+}
+
+impl Schedule {
+    /// The demands of the `client`-th client up to, not including, `end`.
+    pub fn new(config: Config, end: Time, key: &StreamKey, client: u64) -> Self {
+        let origin = match config.start {
+            Start::At(offset) => Time::ZERO + offset,
+            Start::Random => {
+                let interval = interval_ns(1, config.rate.as_micro());
+                let share = key.indexed("start", client).unit();
+                Time::ZERO + Duration::from_ns(interval).mul_f64(share)
+            }
+        };
+        Self { config, origin, end, index: 0, last: origin, stream: key.indexed("arrivals", client) }
+    }
+}
+
+impl Iterator for Schedule {
+    type Item = Demand;
+
+    fn next(&mut self) -> Option<Demand> {
+        let rate = self.config.rate.as_micro();
+        let due = match self.config.arrivals {
+            ArrivalProcess::Deterministic => self.origin + Duration::from_ns(interval_ns(self.index, rate)),
+            ArrivalProcess::Poisson => {
+                self.last += self.stream.exponential(Duration::from_ns(interval_ns(1, rate)));
+                self.last
+            }
+        };
+        if due >= self.end {
+            return None;
+        }
+        self.index += 1;
+        let Size::Fixed(bytes) = self.config.size;
+        Some(Demand { due, bytes })
+    }
+}
+
+/// `count` intervals at `micro` millionths per second, rounded down to a nanosecond once.
+fn interval_ns(count: u64, micro: u64) -> u64 {
+    (u128::from(count) * 1_000_000_000_000_000 / u128::from(micro)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PerSecond;
+
+    fn schedule(arrivals: ArrivalProcess, rate: PerSecond, start: Start, seconds: u64) -> Schedule {
+        let config = Config { arrivals, rate, start, size: Size::Fixed(1024) };
+        Schedule::new(config, Time::ZERO + Duration::from_secs(seconds), &StreamKey::new(1), 0)
+    }
+
+    #[test]
+    fn deterministic_arrivals_do_not_drift() {
+        let s = schedule(ArrivalProcess::Deterministic, PerSecond::new(3), Start::At(Duration::ZERO), 86_400);
+        let all: Vec<_> = s.collect();
+        assert_eq!(all.len(), 3 * 86_400);
+        assert_eq!(all[3 * 86_399].due, Time::from_ns(86_399_000_000_000));
+        assert_eq!(all[1].due, Time::from_ns(333_333_333));
+    }
+
+    #[test]
+    fn the_offset_moves_all_arrivals_and_the_end_stays() {
+        let start = Start::At(Duration::from_ms(50));
+        let all: Vec<_> = schedule(ArrivalProcess::Deterministic, PerSecond::new(10), start, 1).collect();
+        assert_eq!(all.len(), 10);
+        assert_eq!(all[9].due, Time::from_ns(950_000_000));
+    }
+
+    #[test]
+    fn poisson_gaps_are_exponential() {
+        let s = schedule(ArrivalProcess::Poisson, PerSecond::new(100), Start::At(Duration::ZERO), 2_000);
+        let due: Vec<f64> = s.map(|d| d.due.as_secs_f64()).collect();
+        let n = due.len() as f64;
+        assert!((n - 200_000.0).abs() < 4.0 * 200_000f64.sqrt(), "{n} arrivals");
+        let gaps: Vec<f64> = due.windows(2).map(|w| w[1] - w[0]).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let var = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((var.sqrt() / mean - 1.0).abs() < 0.02, "coefficient of variation {}", var.sqrt() / mean);
+    }
+
+    #[test]
+    fn random_starts_differ_between_clients_and_stay_within_one_interval() {
+        let config = Config {
+            arrivals: ArrivalProcess::Deterministic,
+            rate: PerSecond::new(10),
+            start: Start::Random,
+            size: Size::Fixed(1),
+        };
+        let first = |client| {
+            let end = Time::ZERO + Duration::from_secs(1);
+            Schedule::new(config.clone(), end, &StreamKey::new(1), client).next().unwrap().due
+        };
+        assert_ne!(first(0), first(1));
+        assert!((0..50).all(|c| first(c) < Time::ZERO + Duration::from_ms(100)));
+    }
+}

@@ -1,0 +1,134 @@
+//! The link, its observer, and the way from an endpoint to its transmit queue.
+
+use crate::{Observer, Payload};
+use airperf_link::{Arrival, Destination, FrameEvent, Link, LossCause, Outlet, Packet, StationId};
+use airperf_tcp::{Segment, Transmit};
+use airperf_units::Time;
+
+/// A link and who watches it.
+pub(crate) struct Net<L, O> {
+    pub(crate) link: L,
+    pub(crate) observer: O,
+    /// Packets whose way over the link has ended, and whether they arrived.
+    pub(crate) inbox: Vec<(Time, Payload, bool)>,
+    pub(crate) packets: u32,
+    pub(crate) refused: u64,
+    pub(crate) lost: u64,
+    pub(crate) frames: u64,
+    /// Frames and octets the server's interface sent since its processor was last charged.
+    pub(crate) server_load: (u64, u64),
+}
+
+/// Which way a segment goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    pub(crate) from: StationId,
+    pub(crate) to: StationId,
+    pub(crate) connection: u32,
+    pub(crate) slot: u32,
+    pub(crate) to_server: bool,
+}
+
+/// One end's access to its transmit queue, at one instant.
+pub(crate) struct Port<'a, L, O> {
+    pub(crate) net: &'a mut Net<L, O>,
+    pub(crate) under_way: &'a mut u32,
+    pub(crate) now: Time,
+    pub(crate) route: Route,
+}
+
+impl<L: Link<Payload>, O: Observer> Transmit for Port<'_, L, O> {
+    #[inline]
+    fn transmit(&mut self, segment: &Segment) -> bool {
+        let Route { from, to, connection, slot, to_server } = self.route;
+        let packet = Packet {
+            to: Destination::Station(to),
+            bytes: segment.ip_bytes(),
+            payload: Payload { segment: *segment, connection, packet: self.net.packets, slot, to_server },
+        };
+        self.net.packets += 1;
+        let queued = self.net.link.arrive(self.now, from, packet) == Arrival::Queued;
+        self.net.observer.offered(self.now, from, &packet, queued);
+        *self.under_way += u32::from(queued);
+        self.net.refused += u64::from(!queued);
+        if !to_server {
+            self.net.server_load.0 += 1;
+            self.net.server_load.1 += u64::from(packet.bytes);
+        }
+        queued
+    }
+}
+
+impl<L: Link<Payload>, O: Observer> Net<L, O> {
+    pub(crate) fn new(link: L, observer: O) -> Self {
+        Self {
+            link,
+            observer,
+            inbox: Vec::with_capacity(16),
+            packets: 0,
+            refused: 0,
+            lost: 0,
+            frames: 0,
+            server_load: (0, 0),
+        }
+    }
+
+    /// Lets the link run until something arrived or was lost, which is then in the inbox, or until `end`;
+    /// returns when that was.
+    #[inline]
+    pub(crate) fn run_until(&mut self, end: Time) -> Time {
+        let mut outlet = Inbox {
+            inbox: &mut self.inbox,
+            observer: &mut self.observer,
+            lost: &mut self.lost,
+            frames: &mut self.frames,
+        };
+        while outlet.inbox.is_empty() {
+            match self.link.next_event() {
+                Some(at) if at <= end => {
+                    self.link.poll(at, &mut outlet);
+                    if !outlet.inbox.is_empty() {
+                        return at;
+                    }
+                }
+                _ => {
+                    self.link.poll(end, &mut outlet);
+                    return end;
+                }
+            }
+        }
+        end
+    }
+}
+
+struct Inbox<'a, O> {
+    inbox: &'a mut Vec<(Time, Payload, bool)>,
+    observer: &'a mut O,
+    lost: &'a mut u64,
+    frames: &'a mut u64,
+}
+
+impl<O: Observer> Outlet<Payload> for Inbox<'_, O> {
+    #[inline]
+    fn delivered(&mut self, at: Time, _to: StationId, packet: &Packet<Payload>) {
+        self.observer.delivered(at, packet);
+        self.inbox.push((at, packet.payload, true));
+    }
+
+    fn lost(&mut self, at: Time, _from: StationId, packet: &Packet<Payload>, cause: LossCause) {
+        *self.lost += 1;
+        self.observer.lost(at, packet, cause);
+        self.inbox.push((at, packet.payload, false));
+    }
+
+    #[inline]
+    fn departed(&mut self, at: Time, _from: StationId, packet: &Packet<Payload>) {
+        self.observer.departed(at, packet);
+    }
+
+    #[inline]
+    fn frame(&mut self, frame: &FrameEvent, packet: Option<&Packet<Payload>>) {
+        *self.frames += 1;
+        self.observer.frame(frame, packet);
+    }
+}

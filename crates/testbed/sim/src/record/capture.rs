@@ -1,0 +1,180 @@
+//! The capture: frames with the octets that the segments stand for.
+//!
+//! Initial sequence numbers and timestamp offsets are drawn per connection from the run's streams, so a
+//! capture is the same for the same seed. Addresses are those of the emulated testbed. SACK blocks are
+//! written with the acknowledgement number's neighbourhood, because the model keeps their number only.
+
+use super::octets::Octets;
+use super::words;
+use crate::Payload;
+use crate::observer::Opened;
+use airperf_link::{FrameEvent, FrameKind, Heard, Packet};
+use airperf_scenario::{LinkConfig, Scenario};
+use airperf_tcp::{Config, Flags};
+use airperf_units::{Duration, StreamKey};
+use airperf_wire::{AirCapture, AirConfig, AirFrame, AirKind, EtherCapture, TcpOptions, TcpPacket};
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+
+const SERVER_PORT: u16 = 80;
+/// Linux's range of ephemeral ports (net.ipv4.ip_local_port_range).
+const FIRST_PORT: u32 = 32_768;
+const PORTS: u32 = 28_232;
+const TTL: u8 = 64;
+
+/// The client's port of a connection.
+pub(super) const fn client_port(connection: u32) -> u16 {
+    (FIRST_PORT + connection % PORTS) as u16
+}
+
+fn address(station: u16) -> Ipv4Addr {
+    Ipv4Addr::from_bits(Ipv4Addr::new(10, 77, 0, 1).to_bits() + u32::from(station))
+}
+
+enum Sniffer<W> {
+    Air(AirCapture<W>),
+    Wire(EtherCapture<W>),
+}
+
+/// Writes the capture.
+pub(super) struct Capture<W> {
+    sniffer: Sniffer<W>,
+    key: StreamKey,
+    tcp: Config,
+    octets: Vec<Octets>,
+    body: Vec<u8>,
+    packet: Vec<u8>,
+}
+
+impl<W: Write> Capture<W> {
+    pub(super) fn new(sink: W, scenario: &Scenario, key: StreamKey) -> io::Result<Self> {
+        let names =
+            (0u16..).zip(&scenario.stations).map(|(id, station)| (address(id), station.name.as_str()));
+        let sniffer = match &scenario.link {
+            LinkConfig::Wifi { config, radio } => {
+                let air = AirConfig {
+                    channel: radio.channel,
+                    short_preamble: config.phy.preamble < Duration::from_us(192),
+                    preamble: config.phy.preamble,
+                    sifs: config.phy.sifs,
+                    control_rate: config.control_rate,
+                    ssid: scenario.name.clone(),
+                };
+                Sniffer::Air(AirCapture::new(sink, air, 0, names)?)
+            }
+            LinkConfig::Ethernet(_) => Sniffer::Wire(EtherCapture::new(sink, 0, names)?),
+        };
+        Ok(Self {
+            sniffer,
+            key,
+            tcp: scenario.tcp.clone(),
+            octets: Vec::new(),
+            body: Vec::new(),
+            packet: Vec::new(),
+        })
+    }
+
+    /// Adds a frame if the sniffer heard it; `carried` is its packet and whose it is.
+    pub(super) fn frame(
+        &mut self,
+        frame: &FrameEvent,
+        carried: Option<(&Packet<Payload>, &Opened)>,
+    ) -> io::Result<()> {
+        if frame.sniffer == Heard::Missed {
+            return Ok(());
+        }
+        if let Some((packet, opened)) = carried {
+            self.compose(&packet.payload, opened);
+        }
+        let to = words::station(frame.to);
+        let air = match &mut self.sniffer {
+            Sniffer::Wire(wire) => return wire.frame(frame.start, frame.from.0, to, &self.packet),
+            Sniffer::Air(air) => air,
+        };
+        let kind = match frame.kind {
+            FrameKind::Data => AirKind::Data(&self.packet),
+            FrameKind::Ack => AirKind::Ack,
+            FrameKind::Rts => AirKind::Rts,
+            FrameKind::Cts => AirKind::Cts,
+            FrameKind::Beacon => AirKind::Beacon,
+        };
+        air.frame(&AirFrame {
+            start: frame.start,
+            rate: frame.rate,
+            from: frame.from.0,
+            to,
+            kind,
+            sequence: frame.sequence,
+            attempt: frame.attempt,
+            bad_fcs: frame.sniffer == Heard::BadFcs,
+            reserves: None,
+        })
+    }
+
+    /// Makes the IP packet of a segment.
+    fn compose(&mut self, payload: &Payload, opened: &Opened) {
+        let segment = &payload.segment;
+        let octets = find(&mut self.octets, opened);
+        let offset = u64::from(segment.seq).saturating_sub(1);
+        octets.read(payload.to_server, offset, usize::from(segment.len), &mut self.body);
+
+        let initial = |side| self.key.indexed(side, u64::from(payload.connection)).bits() as u32;
+        let (client, server) = (initial("isn-client"), initial("isn-server"));
+        let (own, peer) = if payload.to_server { (client, server) } else { (server, client) };
+        let (from, to) =
+            if payload.to_server { (opened.client, opened.server) } else { (opened.server, opened.client) };
+        let ports = (client_port(payload.connection), SERVER_PORT);
+        let (source_port, destination_port) = if payload.to_server { ports } else { (ports.1, ports.0) };
+
+        let (syn, rst) = (segment.flags.has(Flags::SYN), segment.flags.has(Flags::RST));
+        let acknowledges = segment.flags.has(Flags::ACK);
+        let ack = if acknowledges { peer.wrapping_add(segment.ack) } else { 0 };
+        let first_hole = ack.wrapping_add(u32::from(self.tcp.mss_bytes as u16));
+        let mut blocks = [(0, 0); 4];
+        let count = usize::from(segment.sack_blocks(&self.tcp));
+        for (place, block) in (0u32..).zip(&mut blocks[..count]) {
+            let from = first_hole.wrapping_add(place * 2 * self.tcp.mss_bytes);
+            *block = (from, from.wrapping_add(self.tcp.mss_bytes));
+        }
+        let scale = if syn { 0 } else { self.tcp.window_scale };
+        let push = if segment.len > 0 { airperf_wire::Flags::PSH } else { airperf_wire::Flags(0) };
+        TcpPacket {
+            source: address(from.0),
+            destination: address(to.0),
+            source_port,
+            destination_port,
+            seq: own.wrapping_add(segment.seq),
+            ack,
+            flags: airperf_wire::Flags(segment.flags.on_wire()).with(push),
+            window: (segment.window >> scale).min(65_535) as u16,
+            options: TcpOptions {
+                mss: syn.then_some(self.tcp.mss_bytes as u16),
+                sack_permitted: syn && self.tcp.sack,
+                timestamps: (self.tcp.timestamps && !rst).then_some((segment.ts_val, segment.ts_ecr)),
+                window_scale: syn.then_some(self.tcp.window_scale),
+                sack: &blocks[..count],
+            },
+            identification: payload.packet as u16,
+            ttl: TTL,
+        }
+        .write(&self.body, &mut self.packet);
+    }
+
+    pub(super) fn into_inner(self) -> W {
+        match self.sniffer {
+            Sniffer::Air(air) => air.into_inner(),
+            Sniffer::Wire(wire) => wire.into_inner(),
+        }
+    }
+}
+
+/// The octets of this kind of connection; there are as many kinds as clients differ.
+fn find<'a>(kinds: &'a mut Vec<Octets>, opened: &Opened) -> &'a Octets {
+    let Opened { request_bytes, reply_header_bytes, object_bytes, .. } = *opened;
+    let place = kinds.iter().position(|o| o.are_for(request_bytes, reply_header_bytes, object_bytes));
+    let place = place.unwrap_or_else(|| {
+        kinds.push(Octets::new(request_bytes, reply_header_bytes, object_bytes));
+        kinds.len() - 1
+    });
+    &kinds[place]
+}

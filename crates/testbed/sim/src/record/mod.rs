@@ -1,0 +1,9 @@
+//! Recording a simulation: rows of every table, the capture, and the totals of the manifest.
+
+mod capture;
+mod ledger;
+mod octets;
+mod recorder;
+mod words;
+
+pub(crate) use recorder::Recorder;

@@ -1,0 +1,399 @@
+//! The observer that writes: it turns what happens into rows, in the order the tables promise.
+//!
+//! A packet's row is complete when its sender is done with it, a connection's when both ends are over and
+//! every packet of it is done; what the run's end leaves open is written as it stands. The first write that
+//! fails is kept and reported at the end.
+
+use super::capture::{self, Capture};
+use super::ledger::Ledger;
+use super::words::{self, Kind};
+use crate::observer::{Ended, Opened};
+use crate::{Observer, Payload};
+use airperf_http::Exchange;
+use airperf_link::{FrameEvent, FrameKind, LossCause, Packet, QueueStats, StationId};
+use airperf_record::{
+    ConnectionRow, ExchangeRow, FrameRow, FrameTotals, PacketRow, PacketTotals, QueueRow, RunFile, RunWriter,
+    TableWriter, WriteError,
+};
+use airperf_scenario::Scenario;
+use airperf_tcp::Flags;
+use airperf_units::{Duration, StreamKey, Time};
+use std::collections::BTreeMap;
+use std::io;
+
+/// Packets by station name and kind.
+type PacketsByStation = BTreeMap<String, BTreeMap<String, PacketTotals>>;
+
+/// A connection whose row is open.
+struct Open {
+    opened: Opened,
+    row: ConnectionRow,
+    packets_open: u32,
+    over: bool,
+    syn_ack: bool,
+    reset: bool,
+    /// Which side sent the first FIN: true for the client.
+    first_fin: Option<bool>,
+}
+
+impl Open {
+    fn class(&self) -> &'static str {
+        match (self.syn_ack, self.reset, self.first_fin) {
+            (false, ..) => "syn_no_synack",
+            (true, true, _) => "syn_rst",
+            (true, false, Some(_)) => "syn_fin",
+            (true, false, None) => "syn_unfinished",
+        }
+    }
+}
+
+/// A packet whose row is open.
+struct Pending {
+    row: PacketRow,
+    kind: Kind,
+    done: bool,
+}
+
+/// Writes a run's tables and capture.
+pub(crate) struct Recorder {
+    frames: Option<TableWriter<FrameRow>>,
+    packets: Option<TableWriter<PacketRow>>,
+    connections: Option<TableWriter<ConnectionRow>>,
+    exchanges: Option<TableWriter<ExchangeRow>>,
+    queues: Option<TableWriter<QueueRow>>,
+    capture: Option<Capture<RunFile>>,
+    capture_failure: Option<io::Error>,
+    open: Ledger<Open>,
+    pending: Ledger<Pending>,
+    interval: Duration,
+    last_queues: Vec<QueueStats>,
+    frame_totals: FrameTotals,
+    packet_totals: Vec<[PacketTotals; Kind::ALL.len()]>,
+    failure: Option<WriteError>,
+}
+
+impl Recorder {
+    pub(crate) fn new(
+        writer: &mut RunWriter,
+        scenario: &Scenario,
+        key: StreamKey,
+    ) -> Result<Self, WriteError> {
+        let capture = match writer.capture()? {
+            Some(file) => {
+                let path = file.path().to_owned();
+                let capture = Capture::new(file, scenario, key);
+                Some(capture.map_err(|source| WriteError::Io { doing: "write to it", path, source })?)
+            }
+            None => None,
+        };
+        let stations = scenario.stations.len();
+        Ok(Self {
+            frames: writer.table()?,
+            packets: writer.table()?,
+            connections: writer.table()?,
+            exchanges: writer.table()?,
+            queues: writer.table()?,
+            capture,
+            capture_failure: None,
+            open: Ledger::default(),
+            pending: Ledger::default(),
+            interval: scenario.record.queue_interval,
+            last_queues: vec![QueueStats::default(); stations],
+            frame_totals: FrameTotals::default(),
+            packet_totals: vec![Default::default(); stations],
+            failure: None,
+        })
+    }
+
+    fn note(&mut self, result: Result<(), WriteError>) {
+        if let Err(error) = result {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// The kind of a packet that is still open, for the totals.
+    fn totals(&mut self, payload: &Payload, from: StationId) -> Option<&mut PacketTotals> {
+        let kind = self.pending.get(payload.packet)?.kind;
+        Some(&mut self.packet_totals[from.index()][kind as usize])
+    }
+
+    fn sender(&mut self, payload: &Payload) -> Option<StationId> {
+        let opened = &self.open.get(payload.connection)?.opened;
+        Some(if payload.to_server { opened.client } else { opened.server })
+    }
+
+    fn packet_is_done(&mut self, payload: &Payload) {
+        if let Some(pending) = self.pending.get(payload.packet) {
+            pending.done = true;
+        }
+        if let Some(open) = self.open.get(payload.connection) {
+            open.packets_open -= 1;
+        }
+        self.write_packets(false);
+        self.write_connections(false);
+    }
+
+    fn write_packets(&mut self, all: bool) {
+        while let Some(pending) = self.pending.pop_if(|p| p.done || all) {
+            if let Some(table) = &mut self.packets {
+                let result = table.push(&pending.row);
+                self.note(result);
+            }
+        }
+    }
+
+    fn write_connections(&mut self, all: bool) {
+        while let Some(mut open) = self.open.pop_if(|o| (o.over && o.packets_open == 0) || all) {
+            open.row.class = open.class();
+            if let Some(table) = &mut self.connections {
+                let result = table.push(&open.row);
+                self.note(result);
+            }
+        }
+    }
+
+    /// Writes what is still open and closes all files.
+    pub(crate) fn close(
+        mut self,
+        writer: &mut RunWriter,
+        names: &[&str],
+    ) -> Result<(FrameTotals, PacketsByStation), WriteError> {
+        self.write_packets(true);
+        self.write_connections(true);
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        self.frames.map_or(Ok(()), |table| writer.close_table(table))?;
+        self.packets.map_or(Ok(()), |table| writer.close_table(table))?;
+        self.connections.map_or(Ok(()), |table| writer.close_table(table))?;
+        self.exchanges.map_or(Ok(()), |table| writer.close_table(table))?;
+        self.queues.map_or(Ok(()), |table| writer.close_table(table))?;
+        if let Some(capture) = self.capture {
+            let file = capture.into_inner();
+            match self.capture_failure {
+                Some(failure) => return Err(file.error(failure)),
+                None => writer.close(file)?,
+            }
+        }
+        let packets = names.iter().zip(self.packet_totals).map(|(name, kinds)| {
+            let kinds = Kind::ALL.iter().zip(kinds).filter(|(_, totals)| totals.offered > 0);
+            let kinds = kinds.map(|(kind, totals)| (kind.word().to_owned(), totals));
+            ((*name).to_owned(), kinds.collect())
+        });
+        Ok((self.frame_totals, packets.collect()))
+    }
+}
+
+impl Observer for Recorder {
+    fn queue_interval(&self) -> Option<Duration> {
+        Some(self.interval)
+    }
+
+    fn opened(&mut self, now: Time, opened: &Opened) {
+        let row = ConnectionRow {
+            connection: u64::from(opened.connection),
+            client: opened.client.0,
+            server: opened.server.0,
+            client_port: capture::client_port(opened.connection),
+            due_ns: Some(opened.due.as_ns()),
+            opened_ns: now.as_ns(),
+            established_ns: None,
+            first_frame_ns: None,
+            last_frame_ns: None,
+            class: "syn_unfinished",
+            error: None,
+            exchanges: 0,
+            bytes_up: 0,
+            bytes_down: 0,
+            segments_up: 0,
+            segments_down: 0,
+            retransmissions_up: 0,
+            retransmissions_down: 0,
+        };
+        self.open.push(Open {
+            opened: *opened,
+            row,
+            packets_open: 0,
+            over: false,
+            syn_ack: false,
+            reset: false,
+            first_fin: None,
+        });
+    }
+
+    fn offered(&mut self, now: Time, from: StationId, packet: &Packet<Payload>, queued: bool) {
+        let payload = &packet.payload;
+        let segment = &payload.segment;
+        let again = segment.flags.has(Flags::AGAIN);
+        let Some(open) = self.open.get(payload.connection) else { return };
+        let fin = segment.flags.has(Flags::FIN);
+        let first_fin = open.first_fin.is_none_or(|client| client == payload.to_server);
+        let kind = Kind::of(payload, first_fin);
+        if queued {
+            open.packets_open += 1;
+            open.syn_ack |= kind == Kind::SynAck;
+            open.reset |= kind == Kind::Rst;
+            if fin && open.first_fin.is_none() {
+                open.first_fin = Some(payload.to_server);
+            }
+        }
+        let row = &mut open.row;
+        let (segments, retransmissions) = if payload.to_server {
+            (&mut row.segments_up, &mut row.retransmissions_up)
+        } else {
+            (&mut row.segments_down, &mut row.retransmissions_down)
+        };
+        *segments += 1;
+        *retransmissions += u32::from(again);
+        let totals = &mut self.packet_totals[from.index()][kind as usize];
+        totals.offered += 1;
+        totals.dropped += u64::from(!queued);
+        totals.retransmissions += u64::from(again);
+        let row = PacketRow {
+            packet: u64::from(payload.packet),
+            time_ns: now.as_ns(),
+            station: from.0,
+            to: words::station(packet.to),
+            connection: Some(u64::from(payload.connection)),
+            kind: kind.word(),
+            seq: u64::from(segment.seq),
+            ack: u64::from(segment.ack),
+            payload_bytes: u32::from(segment.len),
+            ip_bytes: packet.bytes,
+            retransmission: again,
+            fate: if queued { "unfinished" } else { "queue_full" },
+            first_air_ns: None,
+            done_ns: (!queued).then_some(now.as_ns()),
+            attempts: 0,
+        };
+        self.pending.push(Pending { row, kind, done: !queued });
+        if !queued {
+            self.write_packets(false);
+        }
+    }
+
+    fn delivered(&mut self, at: Time, packet: &Packet<Payload>) {
+        if let Some(from) = self.sender(&packet.payload)
+            && let Some(totals) = self.totals(&packet.payload, from)
+        {
+            totals.delivered += 1;
+        }
+        if let Some(pending) = self.pending.get(packet.payload.packet) {
+            pending.row.fate = "delivered";
+            pending.row.done_ns = Some(at.as_ns());
+        }
+    }
+
+    fn lost(&mut self, at: Time, packet: &Packet<Payload>, cause: LossCause) {
+        if let Some(pending) = self.pending.get(packet.payload.packet) {
+            pending.row.fate = words::loss(cause);
+            pending.row.done_ns = Some(at.as_ns());
+        }
+    }
+
+    fn departed(&mut self, _at: Time, packet: &Packet<Payload>) {
+        self.packet_is_done(&packet.payload);
+    }
+
+    fn frame(&mut self, frame: &FrameEvent, packet: Option<&Packet<Payload>>) {
+        let (kind, outcome) = (words::frame_kind(frame.kind), words::outcome(frame.outcome));
+        self.frame_totals.count(kind, frame.attempt, outcome);
+        if let Some(packet) = packet {
+            let payload = &packet.payload;
+            if frame.kind == FrameKind::Data {
+                if let Some(totals) = self.totals(payload, frame.from) {
+                    totals.frames += 1;
+                }
+                if let Some(pending) = self.pending.get(payload.packet) {
+                    pending.row.first_air_ns.get_or_insert(frame.start.as_ns());
+                    pending.row.attempts = pending.row.attempts.saturating_add(1);
+                }
+            }
+            if let Some(open) = self.open.get(payload.connection) {
+                open.row.first_frame_ns.get_or_insert(frame.start.as_ns());
+                if frame.kind == FrameKind::Data {
+                    open.row.last_frame_ns = Some(frame.end.as_ns());
+                }
+            }
+        }
+        if let Some(table) = &mut self.frames {
+            let result = table.push(&FrameRow {
+                start_ns: frame.start.as_ns(),
+                end_ns: frame.end.as_ns(),
+                station: frame.from.0,
+                to: words::station(frame.to),
+                kind,
+                rate_bps: frame.rate.as_bps(),
+                bytes: frame.bytes,
+                sequence: frame.sequence,
+                attempt: frame.attempt,
+                outcome,
+                sniffer: words::heard(frame.sniffer),
+                packet: packet.map(|p| u64::from(p.payload.packet)),
+            });
+            self.note(result);
+        }
+        if let Some(capture) = &mut self.capture {
+            let carried = packet.and_then(|p| Some((p, &*self.open.get(p.payload.connection)?)));
+            let carried = carried.map(|(packet, open)| (packet, &open.opened));
+            if self.capture_failure.is_none() {
+                self.capture_failure = capture.frame(frame, carried).err();
+            }
+        }
+    }
+
+    fn established(&mut self, now: Time, connection: u32) {
+        if let Some(open) = self.open.get(connection) {
+            open.row.established_ns = Some(now.as_ns());
+        }
+    }
+
+    fn exchange(&mut self, _now: Time, connection: u32, exchange: &Exchange) {
+        let Some(open) = self.open.get(connection) else { return };
+        let error = exchange.failure.map(words::failure);
+        open.row.exchanges += u32::from(exchange.done.is_some());
+        open.row.error = open.row.error.or(error);
+        let row = ExchangeRow {
+            connection: u64::from(connection),
+            index: exchange.index,
+            client: open.opened.client.0,
+            due_ns: Some(exchange.due.as_ns()),
+            sent_ns: exchange.sent.map(Time::as_ns),
+            first_byte_ns: exchange.first_byte.map(Time::as_ns),
+            done_ns: exchange.done.map(Time::as_ns),
+            request_bytes: u64::from(open.opened.request_bytes),
+            response_bytes: u64::from(exchange.response_bytes),
+            error,
+        };
+        if let Some(table) = &mut self.exchanges {
+            let result = table.push(&row);
+            self.note(result);
+        }
+    }
+
+    fn ended(&mut self, ended: &Ended) {
+        if let Some(open) = self.open.get(ended.connection) {
+            open.row.bytes_up = ended.bytes_up;
+            open.row.bytes_down = ended.bytes_down;
+            open.over = true;
+        }
+        self.write_connections(false);
+    }
+
+    fn queue(&mut self, now: Time, station: StationId, stats: &QueueStats) {
+        let last = std::mem::replace(&mut self.last_queues[station.index()], *stats);
+        let row = QueueRow {
+            time_ns: now.as_ns(),
+            station: station.0,
+            depth: stats.depth,
+            mean: (stats.area - last.area) as f64 / self.interval.as_ns() as f64,
+            offered: stats.offered - last.offered,
+            dropped: stats.dropped - last.dropped,
+            departed: stats.departed - last.departed,
+        };
+        if let Some(table) = &mut self.queues {
+            let result = table.push(&row);
+            self.note(result);
+        }
+    }
+}

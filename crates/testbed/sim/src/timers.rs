@@ -1,0 +1,96 @@
+//! Future events in order of time, and of asking among equals.
+//!
+//! Connections keep their own deadlines and ask for one wake-up at the earliest; a deadline that moves
+//! later costs nothing here, and a wake-up that finds nothing due asks again. So a connection that lives a
+//! few milliseconds costs two entries, whatever timers its segments set and cleared.
+//!
+//! An entry is one 128-bit number, time before sequence before event, so that ordering is one comparison.
+
+use airperf_units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A client's next connection is due.
+    Arrival { client: u32 },
+    /// The connection in this place looks at its deadlines.
+    Wake { slot: u32 },
+    /// Transmit queues are read.
+    Sample,
+}
+
+const INDEX_BITS: u32 = 30;
+/// Places and clients are numbered below this.
+pub(crate) const MOST: u32 = 1 << INDEX_BITS;
+
+impl Event {
+    const fn pack(self) -> u32 {
+        match self {
+            Self::Arrival { client } => client,
+            Self::Wake { slot } => slot | 1 << INDEX_BITS,
+            Self::Sample => 2 << INDEX_BITS,
+        }
+    }
+
+    const fn unpack(packed: u32) -> Self {
+        let index = packed & (MOST - 1);
+        match packed >> INDEX_BITS {
+            0 => Self::Arrival { client: index },
+            1 => Self::Wake { slot: index },
+            _ => Self::Sample,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    heap: BinaryHeap<Reverse<u128>>,
+    sequence: u32,
+}
+
+impl Timers {
+    #[inline]
+    pub(crate) fn push(&mut self, at: Time, event: Event) {
+        let key = u128::from(at.as_ns()) << 64 | u128::from(self.sequence) << 32 | u128::from(event.pack());
+        self.heap.push(Reverse(key));
+        // Wraps after 4 billion entries; only entries for the same nanosecond compare it.
+        self.sequence = self.sequence.wrapping_add(1);
+    }
+
+    /// When the next event happens; [`Time::MAX`] when none will.
+    #[inline]
+    pub(crate) fn next(&self) -> Time {
+        self.heap.peek().map_or(Time::MAX, |Reverse(key)| Time::from_ns((key >> 64) as u64))
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<(Time, Event)> {
+        let Reverse(key) = self.heap.pop()?;
+        Some((Time::from_ns((key >> 64) as u64), Event::unpack(key as u32)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_times_come_in_order_of_asking() {
+        let mut timers = Timers::default();
+        let at = Time::from_ns(5);
+        let events = [Event::Wake { slot: 3 }, Event::Arrival { client: MOST - 1 }, Event::Wake { slot: 1 }];
+        for event in events {
+            timers.push(at, event);
+        }
+        timers.push(Time::from_ns(4), Event::Sample);
+        assert_eq!(timers.next(), Time::from_ns(4));
+        assert_eq!(timers.pop(), Some((Time::from_ns(4), Event::Sample)));
+        for event in events {
+            assert_eq!(timers.pop(), Some((at, event)));
+        }
+        assert_eq!(timers.pop(), None);
+        assert_eq!(timers.next(), Time::MAX);
+    }
+}

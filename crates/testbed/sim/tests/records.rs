@@ -1,0 +1,119 @@
+//! Run directories: deterministic, consistent with themselves, and captures that `tshark` accepts.
+
+use airperf_record::{Level, Manifest, Options};
+use airperf_scenario::Scenario;
+use airperf_units::StreamKey;
+use std::path::{Path, PathBuf};
+
+fn text(rate: u32, link: &str) -> String {
+    format!(
+        r#"
+schema = 1
+name = "records"
+duration = "3s"
+drain = "10s"
+{link}
+[[client]]
+rate = "{rate}/s"
+size = "20KiB"
+timeout = "1s"
+requests_per_connection = 2
+"#
+    )
+}
+
+const WIFI: &str = "link = { kind = \"wifi\", queue = 20 }";
+const WIRED: &str = "link = { kind = \"ethernet\", rate = \"10Mbit/s\" }";
+
+fn directory(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn run(name: &str, text: &str, seed: u64, level: Level) -> (PathBuf, Manifest) {
+    let directory = directory(name);
+    let scenario = Scenario::parse(text, name, &[]).expect("a good scenario");
+    let options = Options { level, replace: true, ..Options::default() };
+    let manifest =
+        airperf_sim::run(&scenario, text, StreamKey::new(seed), &directory, options).expect("a run");
+    (directory, manifest)
+}
+
+#[test]
+fn same_seed_same_bytes_another_seed_others() {
+    let text = text(40, WIFI);
+    let (one, _) = run("same-1", &text, 7, Level::Full);
+    let (two, _) = run("same-2", &text, 7, Level::Full);
+    let (other, _) = run("same-3", &text, 8, Level::Full);
+    let names =
+        ["manifest.json", "frames.parquet", "packets.parquet", "connections.parquet", "exchanges.parquet"];
+    for name in names.into_iter().chain(["queues.parquet", "air.pcapng"]) {
+        let read = |directory: &Path| std::fs::read(directory.join(name)).expect("the file exists");
+        assert!(read(&one) == read(&two), "{name} differs for the same seed");
+    }
+    let frames = |directory: &Path| std::fs::read(directory.join("frames.parquet")).expect("the file exists");
+    assert!(frames(&one) != frames(&other), "another seed gives the same frames");
+}
+
+#[test]
+fn watching_changes_nothing_and_sums_agree() {
+    // Beyond capacity: refusals, retransmissions, aborts.
+    for link in [WIFI, WIRED] {
+        let text = text(40, link);
+        let (_, full) = run("level-full", &text, 1, Level::Full);
+        let (_, analysis) = run("level-analysis", &text, 1, Level::Analysis);
+        assert_eq!(full.totals, analysis.totals);
+        let airtime: f64 = full.totals.airtime.values().sum();
+        assert!((airtime - full.elapsed_s).abs() < 1e-9, "airtime {airtime} of {}", full.elapsed_s);
+        assert_eq!(full.totals.late_arrivals, 0);
+        let kinds = full.totals.packets.values().flat_map(|kinds| kinds.values());
+        let offered: u64 = kinds.clone().map(|k| k.offered).sum();
+        let dropped: u64 = kinds.clone().map(|k| k.dropped).sum();
+        assert_eq!(offered, full.tables["packets.parquet"].rows);
+        assert_eq!(offered, full.totals.queues.values().map(|q| q.offered).sum::<u64>());
+        assert_eq!(dropped, full.totals.queues.values().map(|q| q.dropped).sum::<u64>());
+        assert_eq!(kinds.map(|k| k.frames).sum::<u64>(), full.totals.frames.data);
+        assert_eq!(full.tables["connections.parquet"].rows, full.totals.counts["connections"]);
+        assert_eq!(full.tables["frames.parquet"].rows, full.totals.frames.sent);
+    }
+}
+
+#[test]
+fn tshark_finds_nothing_to_complain_of() {
+    let found = std::process::Command::new("tshark").arg("--version").output();
+    if found.is_err() {
+        eprintln!("SKIPPED: tshark is not installed");
+        return;
+    }
+    for (name, link) in [("tshark-wifi", WIFI), ("tshark-wired", WIRED)] {
+        let (directory, manifest) = run(name, &text(5, link), 3, Level::Full);
+        let capture = directory.join("air.pcapng");
+        let tshark = |arguments: &[&str]| {
+            let output = std::process::Command::new("tshark")
+                .args(["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE", "-r"])
+                .arg(&capture)
+                .args(arguments)
+                .output()
+                .expect("tshark runs");
+            let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
+            let complaints: Vec<_> = complaints
+                .lines()
+                .filter(|l| !l.contains("Running as user") && !l.trim().is_empty())
+                .collect();
+            assert!(complaints.is_empty(), "{complaints:?}");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        // Wireshark calls an 802.11 retry of a message's last segment a reassembly error.
+        let bad = tshark(&[
+            "-Y",
+            "(_ws.malformed && !tcp.analysis.retransmission) || tcp.checksum.status == 0 || ip.checksum.status == 0",
+        ]);
+        assert!(bad.is_empty(), "{bad}");
+        let done = manifest.totals.counts["exchanges"].to_string();
+        assert_eq!(
+            tshark(&["-Y", "http.response.code == 200 && !(wlan.fc.retry == 1)"]).lines().count().to_string(),
+            done
+        );
+        let lengths = tshark(&["-Y", "http.response", "-T", "fields", "-e", "http.content_length"]);
+        assert!(lengths.lines().all(|l| l == "20480"), "{lengths}");
+    }
+}
