@@ -15,8 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
 @functools.cache
 def files(*suffixes: str) -> tuple[Path, ...]:
     """Every file git would commit, those ending in one of `suffixes` if any are given."""
+    # A checkout may belong to someone else than who tests it, as in CI.
+    git = ["git", "-c", "safe.directory=*"]
     listing = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        [*git, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         check=True,
         capture_output=True,

@@ -27,7 +27,7 @@ def test_every_rust_module_opens_with_its_purpose() -> None:
 
 
 def test_every_python_module_has_a_docstring() -> None:
-    bare = [shown(p) for p in PYTHON if not ast.get_docstring(ast.parse(text(p)))]
+    bare = [shown(p) for p in files(".py") if not ast.get_docstring(ast.parse(text(p)))]
     assert not bare, f"open with a docstring that says what the module is for: {bare}"
 
 

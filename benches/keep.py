@@ -1,0 +1,44 @@
+"""Runs a command, shows what it prints, and keeps its table under benches/results/.
+
+Usage: python3 benches/keep.py NAME "COLUMN|COLUMN|…" COMMAND…
+
+Lines that begin with `|` are rows; an empty list of columns means that the command prints its own heading.
+The exit code is the command's.
+"""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+import sys
+from pathlib import Path
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+
+def main() -> int:
+    """Runs, shows, keeps."""
+    name, columns, *command = sys.argv[1:]
+    rows = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None  # noqa: S101 - asked for above
+        for line in process.stdout:
+            sys.stdout.write(line)
+            row = line.lstrip(".")  # a test runner's dots may stand before it
+            if row.startswith("|"):
+                rows.append(row)
+    if columns:
+        titles = columns.split("|")
+        rows = [f"| {' | '.join(titles)} |\n", f"|{'---|' * len(titles)}\n", *sorted(rows)]
+    date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    page = RESULTS / f"{date}-{name}.md"
+    RESULTS.mkdir(exist_ok=True)
+    page.write_text(
+        f"# {name.capitalize()}, {date}\n\nMade by `make {name}`.\n\n{''.join(rows)}", encoding="utf-8"
+    )
+    print(page)
+    return process.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What the records mean: pure functions from tables to numbers, without clocks or files."""

@@ -1,0 +1,98 @@
+"""The summary of one run that ``airperf run --json`` prints.
+
+Model: contracts of docs/reference/cli.md. Goodput counts the octets of responses (headers and bodies) of
+exchanges completed inside [0, T], as the bai2006 study did. Leaves out intervals: one run is one sample.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from airperf.analysis.intervals import Floats, quantile
+from airperf.analysis.tables import ERRORS, Tables
+from airperf.records import Manifest
+
+
+def spread(values: Floats) -> dict[str, float | None]:
+    """Mean, median and 99th percentile; all None for no values."""
+    return {
+        "mean": float(np.mean(values)) if values.size else None,
+        "p50": quantile(values, 0.5),
+        "p99": quantile(values, 0.99),
+    }
+
+
+def offered_rps(tables: Tables) -> float:
+    """Exchanges that were due inside [0, T), per second."""
+    due = tables.exchanges.filter(pl.col("due_ns") < tables.end_ns).height
+    return due / tables.duration_s
+
+
+def carried_rps(tables: Tables) -> float:
+    """Exchanges completed inside [0, T], per second."""
+    return tables.completed.height / tables.duration_s
+
+
+def goodput_bps(tables: Tables) -> float:
+    """Response octets of exchanges completed inside [0, T], in bit/s."""
+    return int(tables.completed["response_bytes"].sum()) * 8 / tables.duration_s
+
+
+def errors(tables: Tables) -> dict[str, int]:
+    """Exchanges that ended in an error, by the phase in which their user saw it."""
+    counts = dict.fromkeys(ERRORS, 0)
+    seen = tables.exchanges.filter(pl.col("error").is_not_null())["error"].cast(pl.String)
+    for name, count in seen.value_counts().iter_rows():
+        counts[str(name)] = int(count)
+    return counts
+
+
+def queues(manifest: Manifest) -> dict[str, dict[str, float]]:
+    """Mean and largest occupancy of each transmit queue and the packets it refused."""
+    return {
+        str(station): {
+            "mean": float(entry["mean"]),
+            "max": int(entry["max"]),
+            "drops": int(entry["dropped"]),
+        }
+        for station, entry in manifest.totals["queues"].items()
+    }
+
+
+def airtime(manifest: Manifest) -> dict[str, float]:
+    """Seconds of the link's time by what they were used for; the categories add up to the elapsed time."""
+    return {str(category): float(seconds) for category, seconds in manifest.totals["airtime"].items()}
+
+
+def summary(tables: Tables) -> dict[str, Any]:
+    """Everything of the contract's ``summary``."""
+    result: dict[str, Any] = {
+        "offered_rps": offered_rps(tables),
+        "carried_rps": carried_rps(tables),
+        "goodput_bps": goodput_bps(tables),
+        "response_ms": spread(tables.response_ms),
+        "connection_ms": spread(tables.duration_ms),
+        "errors": errors(tables),
+        "queues": queues(tables.manifest),
+        "airtime": airtime(tables.manifest),
+    }
+    if tables.manifest.lag is not None:
+        result["lag_us"] = lag_us(tables.manifest)
+    return result
+
+
+def generator_limited(manifest: Manifest) -> bool:
+    """Whether the client could not offer the rate it was asked for, or met its own limits (faults 11, 12)."""
+    counts = manifest.totals.get("counts", {})
+    return any(int(counts.get(name, 0)) > 0 for name in ("generator_limited", "client_limited"))
+
+
+def lag_us(manifest: Manifest) -> dict[str, float] | None:
+    """Lateness of the emulator's deliveries in microseconds; None where the clock is virtual."""
+    lag = manifest.lag
+    if lag is None:
+        return None
+    return {name: float(lag[f"{name}_us"]) for name in ("p50", "p99", "max")}

@@ -1,0 +1,68 @@
+"""A study's runs as analysis wants them: by variant, testbed and factor, each table read once.
+
+Model: the index of a study folder. Leaves out writing: a view only reads. Damaged runs are left out and
+listed, never averaged in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from airperf.analysis.tables import Tables, load
+from airperf.errors import RecordError
+from airperf.records import Campaign, PointEntry
+
+
+class StudyView:
+    """Reads the points of a campaign when they are asked for and keeps them."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+        self.unusable: dict[str, str] = {}
+        self._tables: dict[str, Tables] = {}
+
+    @property
+    def targets(self) -> Sequence[Mapping[str, Any]]:
+        """The published rows of the experiments that were asked for."""
+        targets: Sequence[Mapping[str, Any]] = self.campaign.raw["targets"]
+        return targets
+
+    def tables(self, point: PointEntry) -> Tables | None:
+        """The tables of a point; None (and a line in ``unusable``) when they cannot be used."""
+        if point.key in self._tables:
+            return self._tables[point.key]
+        try:
+            tables = load(self.campaign.open(point))
+        except RecordError as error:
+            self.unusable[point.id] = str(error)
+            return None
+        if not tables.manifest.valid:
+            self.unusable[point.id] = "invalid: " + "; ".join(tables.manifest.why_invalid)
+        self._tables[point.key] = tables
+        return tables
+
+    def runs(self, variant: str, testbed: str, **factors: float) -> list[Tables]:
+        """Valid runs at these factors, in order of repetition."""
+        points = sorted(self.campaign.select(variant, testbed, **factors), key=lambda p: p.repetition)
+        found = (self.tables(point) for point in points)
+        return [tables for tables in found if tables is not None and tables.manifest.valid]
+
+    def levels(self, variant: str, testbed: str, factor: str = "rate") -> list[float]:
+        """The levels of a factor for which there are finished points, rising."""
+        return sorted(
+            {p.factors[factor] for p in self.campaign.select(variant, testbed) if factor in p.factors}
+        )
+
+    def ladders(
+        self, variant: str, testbed: str, factor: str = "rate"
+    ) -> dict[int, list[tuple[float, Tables]]]:
+        """By repetition the valid runs over a factor, rising; only repetitions with every level."""
+        levels = self.levels(variant, testbed, factor)
+        ladders: dict[int, list[tuple[float, Tables]]] = {}
+        for level in levels:
+            for point in self.campaign.select(variant, testbed, **{factor: level}):
+                tables = self.tables(point)
+                if tables is not None and tables.manifest.valid:
+                    ladders.setdefault(point.repetition, []).append((level, tables))
+        return {r: ladder for r, ladder in sorted(ladders.items()) if len(ladder) == len(levels)}

@@ -1,0 +1,101 @@
+"""``airperf``: the verbs, and the one place where errors become exit codes.
+
+Reference: docs/reference/cli.md and exit-codes.md. With ``--json`` exactly one JSON object goes to stdout
+and everything else to stderr. A bug shows a report id and the file that has its traceback, never the
+traceback itself. Leaves out what verbs do.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import importlib
+import os
+import platform
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from airperf import __version__
+from airperf.cli.output import complain
+from airperf.errors import AirperfError, InputError, NoSpace
+
+VERBS = ("run", "study", "report", "replay", "doctor")
+
+
+class Verbs(click.Group):
+    """Loads a verb only when it is asked for: ``airperf doctor`` needs no plotting library."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """The verbs in the order in which one meets them."""
+        return list(VERBS)
+
+    def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a verb."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"airperf.cli.{cmd_name}").command
+        return command
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="airperf")
+def cli() -> None:
+    """How well will the Web work over this wireless network, what breaks first, what to change?
+
+    Exit codes: 0 good, 1 internal error, 2 usage or input error, 3 finished and partly usable, 4 the
+    machine lacks something, 130 interrupted and resumable.
+    """
+
+
+def main() -> NoReturn:
+    """Runs the command line and exits with its code."""
+    sys.exit(outcome(sys.argv[1:]))
+
+
+def outcome(arguments: list[str]) -> int:
+    """Runs one command and gives its exit code; only bugs get past the error tree."""
+    try:
+        code = cli.main(arguments, prog_name="airperf", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show(file=sys.stderr)
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        complain("interrupted")
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except AirperfError as error:
+        complain(str(error))
+        return error.exit_code
+    except OSError as error:
+        complain(f"{error.filename or 'operating system'}: {error.strerror or error}")
+        return NoSpace.exit_code if error.errno == errno.ENOSPC else InputError.exit_code
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        complain(bug_report(error, arguments))
+        return 1
+
+
+def bug_report(error: Exception, arguments: list[str]) -> str:
+    """Writes the traceback to a file named by its hash and says where it is."""
+    text = (
+        f"airperf {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+        f"arguments: {arguments!r}\n\n{''.join(traceback.format_exception(error))}"
+    )
+    identity = hashlib.sha256(text.encode()).hexdigest()[:8]
+    place = ""
+    try:
+        path = Path(tempfile.gettempdir()) / f"airperf-bug-{identity}.txt"
+        path.write_text(text, encoding="utf-8")
+        place = f"; details in {path}"
+    except OSError:
+        pass
+    return f"internal error {identity} ({type(error).__name__}){place}. This is a bug: please report it."

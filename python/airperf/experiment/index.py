@@ -1,0 +1,94 @@
+"""``study.json``: everything a report needs to know about a study's folder.
+
+Model: the same bytes for the same study, whatever the number of workers; earlier forms of an edited study are
+listed by their hashes (fault 8). Leaves out reading it, which is ``records.campaign``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from airperf import __version__
+from airperf.experiment.planning import Options, Plan, lacking_text
+from airperf.experiment.study import Study
+from airperf.files import pretty_json, write_atomic
+from airperf.records import SCHEMA
+from airperf.records.campaign import INDEX
+from airperf.testbed import TESTBEDS, engine_id
+
+
+def write_index(study: Study, options: Options, todo: Plan, failures: Mapping[str, str]) -> None:
+    """Writes ``study.json``: the same bytes for the same study, whatever the number of workers."""
+    path = options.out / INDEX
+    entries = []
+    for point in (*todo.points, *todo.others):
+        there = (options.out / point.run / "manifest.json").is_file()
+        if not there and point.testbed not in options.testbeds:
+            continue
+        entries.append(
+            {
+                "id": point.id,
+                "experiment": point.experiment,
+                "variant": point.variant,
+                "testbed": point.testbed,
+                "factors": {point.factor: point.number},
+                "overrides": [list(pair) for pair in point.overrides],
+                "repetition": point.repetition,
+                "seed": point.seed,
+                "scenario_sha256": point.scenario_sha256,
+                "key": point.key,
+                "run": point.run,
+                "state": "done" if there else "failed" if point.key in failures else "pending",
+                "why": "" if there else failures.get(point.key, ""),
+            }
+        )
+    testbeds = [t for t in TESTBEDS if any(entry["testbed"] == t for entry in entries)]
+    experiments = list(dict.fromkeys(point.experiment for point in todo.points))
+    targets = [row for row in study.targets if str(row["id"]).split(".")[0] in experiments]
+    index = {
+        "schema": SCHEMA,
+        "kind": "study",
+        "name": study.name,
+        "title": study.title,
+        "question": study.question,
+        "source": study.source,
+        "command": _command(options.command, testbeds),
+        "airperf": __version__,
+        "engines": {testbed: engine_id(testbed) for testbed in testbeds},
+        "quick": options.quick,
+        "study_sha256": study.sha256,
+        "earlier_sha256": _earlier(path, study.sha256),
+        "unable": {testbed: lacking_text({testbed: needs}) for testbed, needs in todo.unable.items()},
+        "fitted": [dict(item) for item in todo.fitted],
+        "limits": list(study.limits),
+        "variants": [
+            {"experiment": v.experiment, "name": v.name, "what": v.what, "factor": v.factor, "key": v.key}
+            for v in study.variants
+            if v.experiment in experiments
+        ],
+        "targets": [dict(row) for row in targets],
+        "published": [dict(item) for item in study.published],
+        "figures": dict(study.figures),
+        "scenario": study.scenario_text,
+        "points": entries,
+    }
+    write_atomic(path, pretty_json(index))
+
+
+def _command(words: str, testbeds: Sequence[str]) -> str:
+    """The command that makes all runs of the folder, also when several commands made them."""
+    if set(testbeds) == set(TESTBEDS):
+        return words
+    return " ".join([words, *(f"--testbed {testbed}" for testbed in testbeds)])
+
+
+def _earlier(path: Path, sha256: str) -> list[str]:
+    """Hashes of earlier forms of the study in this folder (fault 8)."""
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+        seen = [*before["earlier_sha256"], before["study_sha256"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [item for item in dict.fromkeys(map(str, seen)) if item != sha256]

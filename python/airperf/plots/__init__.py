@@ -1,0 +1,1 @@
+"""Figures from tables: matplotlib in, SVG text out. Plots see tables only."""

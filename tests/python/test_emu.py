@@ -1,0 +1,143 @@
+"""Emulated runs through the command line: records, replay, and leaving nothing behind (faults 1, 5).
+
+Skipped, with the reason, where this machine cannot emulate.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airperf.experiment.lock import start_ticks
+from airperf.testbed import lacking
+
+Call = Callable[..., Any]
+
+LACKING = lacking("emu")
+pytestmark = pytest.mark.skipif(
+    bool(LACKING), reason="cannot emulate here: " + "; ".join(f"{need.name}: {need.why}" for need in LACKING)
+)
+
+
+def arguments(out: str, seconds: int) -> list[str]:
+    settings = ["client.rate=20/s", f"duration={seconds}s", "drain=5s", "tcp.profile=linux-6"]
+    flags = [word for setting in settings for word in ("--set", setting)]
+    return ["run", "bai2006-e1", "--testbed", "emu", *flags, "--out", out, "--json"]
+
+
+def test_an_emulated_run_is_recorded_replayed_and_reported(call: Call, tmp_path: Path) -> None:
+    answer = call(*arguments("out", 3))
+    assert answer.code in {0, 3}, answer.err
+    value = answer.json
+    assert value["valid"] is (answer.code == 0)
+    assert bool(value["why_invalid"]) is (answer.code == 3)
+    summary = value["summary"]
+    assert summary["offered_rps"] == pytest.approx(20, rel=0.05)
+    assert summary["carried_rps"] == pytest.approx(20, rel=0.1)
+    assert summary["lag_us"].keys() == {"p50", "p99", "max"}
+    for name in ("frames.parquet", "air.pcapng", "arrivals.bin", "lag.parquet", "connections.parquet"):
+        assert (tmp_path / "out" / name).stat().st_size > 0
+    replayed = call("replay", "out", "--json")
+    assert replayed.code == 0, replayed.err
+    assert replayed.json["identical"] is True
+    assert replayed.json["frames"] > 0
+    assert call("report", "out").code == answer.code
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    """Starts a long emulated run and waits until its programs are at work."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "airperf", *arguments("out", 60)],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 30
+    while len(family(process.pid)) < 3:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "the run never started its programs"
+        time.sleep(0.1)
+    time.sleep(1)
+    return process
+
+
+def family(pid: int) -> dict[int, int | None]:
+    """All descendants of a process with the time each started."""
+    found: dict[int, int | None] = {}
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = [int(word) for word in task.read_text().split()]
+        except OSError:
+            continue
+        for child in children:
+            found |= {child: start_ticks(child)} | family(child)
+    return found
+
+
+def assert_gone(processes: dict[int, int | None]) -> None:
+    deadline = time.monotonic() + 10
+    alive = processes
+    while alive and time.monotonic() < deadline:
+        alive = {
+            pid: ticks for pid, ticks in alive.items() if ticks is not None and start_ticks(pid) == ticks
+        }
+        time.sleep(0.05)
+    assert not alive, [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in alive]
+
+
+def private_folders(processes: dict[int, int | None]) -> list[str]:
+    return [str(path) for pid in processes for path in Path("/tmp").glob(f"airperf-emu-{pid}-*")]  # noqa: S108
+
+
+def test_fault_05_ctrl_c_ends_an_emulated_run_and_leaves_nothing(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    processes = family(process.pid)
+    assert private_folders(processes), "programs have a folder of their own while they run"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert out == ""
+    assert "Traceback" not in err
+    assert_gone(processes)
+    assert private_folders(processes) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fault_05_ctrl_c_twice_ends_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    processes = family(process.pid)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert_gone(processes)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fault_01_a_killed_emulated_run_leaves_no_process_and_no_record(call: Call, tmp_path: Path) -> None:
+    process = start(tmp_path)
+    processes = family(process.pid)
+    assert len(processes) >= 3
+    process.kill()
+    process.communicate()
+    assert_gone(processes)
+    assert not (tmp_path / "out").exists()
+    # What a kill leaves on the disk is cleared up by the next start, and by doctor --clean.
+    answer = call("doctor", "--json", "--clean")
+    assert answer.code == 0
+    assert json.loads(answer.out)["schema"] == 1
+    assert private_folders(processes) == []
+    assert [path.name for path in tmp_path.iterdir()] == []
+    assert os.getpid() not in processes
