@@ -1,0 +1,256 @@
+//! httperf, the study's client: open loop, one connection after the other whatever becomes of them.
+//!
+//! Its flags are those of the study (connection rate, number of connections, calls per connection, 5 s
+//! timeouts). Never `--hog`: explicit ports stall after some 33,000 connections. See httperf(1) and
+//! Mosberger & Jin, "httperf: a tool for measuring Web server performance", 1998.
+//!
+//! Left out: httperf's own Poisson arrivals are rounded to 1 ms ticks; the manifest says so.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::{PORT, ProgramError, find, last_lines};
+use crate::process::{Place, Program};
+
+const NAME: &str = "httperf";
+
+/// Where httperf is, if it is installed.
+pub(crate) fn installed() -> Option<&'static Path> {
+    find(&["/usr/bin/httperf", "/usr/local/bin/httperf"])
+}
+
+/// What a client is to ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Asking {
+    /// Address of the server.
+    pub(crate) server: String,
+    /// Path of the object.
+    pub(crate) uri: String,
+    /// Connections per second.
+    pub(crate) rate: f64,
+    /// Connections in all.
+    pub(crate) connections: u64,
+    /// Requests on each.
+    pub(crate) calls: u32,
+    /// Longest wait in each phase, seconds.
+    pub(crate) timeout_s: Option<f64>,
+    /// Exponential instead of equal times between connections.
+    pub(crate) poisson: bool,
+}
+
+/// The argument vector of a client.
+fn arguments(asking: &Asking) -> Vec<String> {
+    let mut arguments = vec![
+        format!("--server={}", asking.server),
+        format!("--port={PORT}"),
+        format!("--uri={}", asking.uri),
+        format!("--num-conns={}", asking.connections),
+        format!("--num-calls={}", asking.calls),
+        // As large as the kernel's own, so that the window is the scenario's and not httperf's 16 KiB.
+        "--recv-buffer=65536".into(),
+    ];
+    if asking.poisson {
+        arguments.push(format!("--period=e{}", 1.0 / asking.rate));
+    } else {
+        arguments.push(format!("--rate={}", asking.rate));
+    }
+    if let Some(timeout) = asking.timeout_s {
+        arguments.push(format!("--timeout={timeout}"));
+    }
+    arguments
+}
+
+/// A running httperf.
+#[derive(Debug)]
+pub(crate) struct Httperf {
+    program: Program,
+    report: PathBuf,
+    complaints: PathBuf,
+}
+
+impl Httperf {
+    /// Starts it; its report goes to `<files>.txt`, its complaints to `<files>.stderr`.
+    ///
+    /// # Errors
+    /// When it is missing or cannot be started.
+    pub(crate) fn start(asking: &Asking, place: &Place<'_>, files: &Path) -> Result<Self, ProgramError> {
+        let path = installed().ok_or(ProgramError::Missing {
+            program: NAME,
+            looked: "/usr/bin, /usr/local/bin",
+            package: "apt install httperf",
+        })?;
+        let (report, complaints) = (files.with_extension("txt"), files.with_extension("stderr"));
+        let create = |path: &Path| {
+            let wrong =
+                |error| ProgramError::File { program: NAME, what: "create", path: path.to_owned(), error };
+            File::create(path).map_err(wrong)
+        };
+        let mut command = Command::new(path);
+        command.args(arguments(asking)).current_dir("/").stdin(Stdio::null());
+        command.stdout(create(&report)?).stderr(create(&complaints)?);
+        let program = Program::start(&mut command, place).map_err(|error| ProgramError::NotStarted {
+            program: NAME,
+            why: error.to_string(),
+            stderr: String::new(),
+        })?;
+        Ok(Self { program, report, complaints })
+    }
+
+    /// Whether it has ended; an end with an error is an error.
+    ///
+    /// # Errors
+    /// When it failed, with the end of what it said.
+    pub(crate) fn ended(&mut self) -> Result<bool, ProgramError> {
+        let failed = |why: String, complaints: &Path| ProgramError::NotStarted {
+            program: NAME,
+            why,
+            stderr: last_lines(complaints, 5),
+        };
+        match self.program.ended() {
+            Ok(None) => Ok(false),
+            Ok(Some(status)) if status.success() => Ok(true),
+            Ok(Some(status)) => Err(failed(status.to_string(), &self.complaints)),
+            Err(error) => Err(failed(error.to_string(), &self.complaints)),
+        }
+    }
+
+    /// Ends it if it still runs, and reads its report: the totals, `None` when it was cut off before it
+    /// reported, and the text.
+    ///
+    /// # Errors
+    /// When a report is there and cannot be understood.
+    pub(crate) fn report(mut self) -> Result<(Option<Report>, String), ProgramError> {
+        self.program.kill();
+        let path = self.report.clone();
+        let text = std::fs::read_to_string(&path).map_err(|error| ProgramError::File {
+            program: NAME,
+            what: "read",
+            path: path.clone(),
+            error,
+        })?;
+        if !text.contains("Errors:") {
+            return Ok((None, text));
+        }
+        let report = Report::parse(&text).map_err(|why| ProgramError::Report { program: NAME, why, path })?;
+        Ok((Some(report), text))
+    }
+}
+
+/// The totals of httperf's report.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub(crate) struct Report {
+    /// Connections initiated.
+    pub(crate) connections: u64,
+    /// Requests sent.
+    pub(crate) requests: u64,
+    /// Replies received.
+    pub(crate) replies: u64,
+    /// Length of the test, seconds.
+    pub(crate) duration_s: f64,
+    /// Connections that ran into the client's timeout.
+    pub(crate) client_timeouts: u64,
+    /// Connections that ran into a timeout of TCP.
+    pub(crate) socket_timeouts: u64,
+    /// Connections refused.
+    pub(crate) refused: u64,
+    /// Connections reset.
+    pub(crate) resets: u64,
+    /// Connections not made for want of a descriptor: a limit of the client, not of the network.
+    pub(crate) no_descriptor: u64,
+    /// Connections not made for want of a port: likewise.
+    pub(crate) no_port: u64,
+    /// Connections not made because the system's file table was full: likewise.
+    pub(crate) file_table_full: u64,
+    /// Other errors.
+    pub(crate) other_errors: u64,
+}
+
+impl Report {
+    /// Reads the report; `Err` names the number that is missing.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let number = |line: &str, before: &str| -> Result<f64, String> {
+            let missing = || format!("no number after {before:?} in a line that begins with {line:?}");
+            text.lines()
+                .filter_map(|l| l.strip_prefix(line))
+                .find_map(|rest| rest.split_once(before))
+                .and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok())
+                .ok_or_else(missing)
+        };
+        let count = |line: &str, before: &str| number(line, before).map(|n| n as u64);
+        Ok(Self {
+            connections: count("Total:", "connections ")?,
+            requests: count("Total:", "requests ")?,
+            replies: count("Total:", "replies ")?,
+            duration_s: number("Total:", "test-duration ")?,
+            client_timeouts: count("Errors:", "client-timo ")?,
+            socket_timeouts: count("Errors:", "socket-timo ")?,
+            refused: count("Errors:", "connrefused ")?,
+            resets: count("Errors:", "connreset ")?,
+            no_descriptor: count("Errors:", "fd-unavail ")?,
+            no_port: count("Errors:", "addrunavail ")?,
+            file_table_full: count("Errors:", "ftab-full ")?,
+            other_errors: count("Errors:", "other ")?,
+        })
+    }
+
+    /// Connections the client itself could not make.
+    pub(crate) const fn client_limited(&self) -> u64 {
+        self.no_descriptor + self.no_port + self.file_table_full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPORT: &str = "\
+httperf --client=0/1 --server=10.77.0.1 --port=8080 --uri=/o --rate=100 --num-conns=3000 --num-calls=1
+Maximum connect burst length: 1
+
+Total: connections 3000 requests 2938 replies 2931 test-duration 34.990 s
+
+Connection rate: 85.7 conn/s (11.7 ms/conn, <=412 concurrent connections)
+Reply rate [replies/s]: min 83.6 avg 85.2 max 86.6 stddev 1.1 (6 samples)
+Errors: total 69 client-timo 62 socket-timo 1 connrefused 2 connreset 4
+Errors: fd-unavail 5 addrunavail 6 ftab-full 7 other 8
+";
+
+    #[test]
+    fn the_totals_of_a_report_are_read() {
+        let report = Report::parse(REPORT).unwrap();
+        assert_eq!((report.connections, report.requests, report.replies), (3_000, 2_938, 2_931));
+        assert_eq!(report.duration_s, 34.990);
+        assert_eq!(
+            (report.client_timeouts, report.socket_timeouts, report.refused, report.resets),
+            (62, 1, 2, 4)
+        );
+        assert_eq!((report.client_limited(), report.other_errors), (18, 8));
+    }
+
+    #[test]
+    fn a_cut_report_says_what_is_missing() {
+        let cut = &REPORT[..REPORT.find("fd-unavail").unwrap()];
+        let why = Report::parse(cut).unwrap_err();
+        assert!(why.contains("fd-unavail"), "{why}");
+    }
+
+    #[test]
+    fn the_flags_are_those_of_the_study() {
+        let asking = Asking {
+            server: "10.77.0.1".into(),
+            uri: "/o".into(),
+            rate: 100.0,
+            connections: 3_000,
+            calls: 1,
+            timeout_s: Some(5.0),
+            poisson: false,
+        };
+        let flags = arguments(&asking).join(" ");
+        assert_eq!(
+            flags,
+            "--server=10.77.0.1 --port=8080 --uri=/o --num-conns=3000 --num-calls=1 --recv-buffer=65536 --rate=100 --timeout=5"
+        );
+        assert!(arguments(&Asking { poisson: true, ..asking }).contains(&"--period=e0.01".into()));
+    }
+}

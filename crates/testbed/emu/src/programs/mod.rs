@@ -1,0 +1,168 @@
+//! The programs of a run: a server and its clients, installed or built in.
+//!
+//! Left out: how they are kept inside their station; see `process`.
+
+pub(crate) mod apache;
+pub(crate) mod embedded;
+pub(crate) mod httperf;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::isolation::LabError;
+
+/// Port of the server, in its own namespace: above 1024, so no privilege is needed.
+pub(crate) const PORT: u16 = 8080;
+
+/// Why a program could not play its part.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// It is not installed.
+    #[error(
+        "{program} is not installed (looked in {looked}): install it ({package}), or choose \"embedded\" in [emu]"
+    )]
+    Missing {
+        /// The program.
+        program: &'static str,
+        /// Where it was looked for.
+        looked: &'static str,
+        /// Debian's package.
+        package: &'static str,
+    },
+    /// It did not start or ended at once.
+    #[error("{program} did not start: {why}{}", tail(.stderr))]
+    NotStarted {
+        /// The program.
+        program: &'static str,
+        /// What was seen.
+        why: String,
+        /// The end of what it wrote.
+        stderr: String,
+    },
+    /// A file of its could not be made or read.
+    #[error("{program}: cannot {what} {}: {error}", .path.display())]
+    File {
+        /// The program.
+        program: &'static str,
+        /// What was tried.
+        what: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// What it wrote makes no sense.
+    #[error("{program} wrote a report that cannot be read: {why}; its text is in {}", .path.display())]
+    Report {
+        /// The program.
+        program: &'static str,
+        /// What is missing.
+        why: String,
+        /// Where the text is.
+        path: PathBuf,
+    },
+    /// The lab would not help.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+}
+
+fn tail(stderr: &str) -> String {
+    if stderr.trim().is_empty() { String::new() } else { format!("; it said:\n{}", stderr.trim_end()) }
+}
+
+/// The first of `candidates` that is an executable file.
+pub(crate) fn find(candidates: &[&'static str]) -> Option<&'static Path> {
+    use std::os::unix::fs::PermissionsExt;
+    candidates
+        .iter()
+        .map(|&path| Path::new(path))
+        .find(|path| path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0))
+}
+
+/// The last lines of a text file, for error messages; control characters become spaces.
+pub(crate) fn last_lines(path: &Path, lines: usize) -> String {
+    let text = std::fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text[text.len().saturating_sub(4_096)..]).into_owned();
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..]
+        .join("\n")
+        .chars()
+        .map(|c| if c.is_control() && c != '\n' { ' ' } else { c })
+        .collect()
+}
+
+/// The version that `program argument` tells, for the manifest; `None` when it does not run.
+pub(crate) fn version(program: &Path, argument: &str) -> Option<String> {
+    let output = std::process::Command::new(program)
+        .arg(argument)
+        .env_clear()
+        .env("LC_ALL", "C")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    // The word with the number in it: "Apache/2.4.62" of "Server version: Apache/2.4.62 (Debian)".
+    let numbered = |word: &&str| word.contains('.') && word.chars().any(|c| c.is_ascii_digit());
+    text.lines()
+        .filter(|line| !line.contains("warning"))
+        .find_map(|line| line.split_whitespace().find(numbered))
+        .map(|word| word.trim_end_matches('.').to_owned())
+}
+
+/// What the server is to serve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Serving {
+    /// Path of the object, with its leading slash.
+    pub(crate) uri: String,
+    /// Octets of the object.
+    pub(crate) object_bytes: u64,
+    /// Octets wanted of status line and header.
+    pub(crate) header_bytes: u32,
+    /// Processes.
+    pub(crate) processes: u32,
+    /// Connections waiting for a process.
+    pub(crate) backlog: u32,
+    /// Seconds a process waits for a further request.
+    pub(crate) keep_alive: Duration,
+    /// Requests on one connection; `None` for any number.
+    pub(crate) requests_per_connection: Option<u32>,
+}
+
+/// Octets of a request of httperf 0.9 without its path.
+///
+/// `GET  HTTP/1.1`, `User-Agent: httperf/0.9.0`, `Host: ` with the address, blank line.
+pub(crate) fn request_bytes_without_path(host: &str) -> u32 {
+    ("GET  HTTP/1.1\r\n".len() + "User-Agent: httperf/0.9.0\r\n".len() + "Host: \r\n\r\n".len() + host.len())
+        as u32
+}
+
+/// A path that makes the request `request_bytes` long, or as short as it can be.
+pub(crate) fn path_for(host: &str, request_bytes: u32) -> String {
+    let room = request_bytes.saturating_sub(request_bytes_without_path(host)).max(2) as usize;
+    let mut path = String::from("/o");
+    path.extend(std::iter::repeat_n('x', room.min(2_000) - 2));
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_of_the_study_has_74_octets() {
+        let path = path_for("10.77.0.1", 74);
+        let request = format!("GET {path} HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 10.77.0.1\r\n\r\n");
+        assert_eq!(request.len(), 74);
+        assert_eq!(path_for("10.77.0.1", 10), "/o"); // cannot be shorter
+    }
+
+    #[test]
+    fn an_error_shows_the_end_of_a_log_and_no_control_characters() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        std::fs::write(&path, "one\ntwo\x1b[31m\nthree\n").unwrap();
+        assert_eq!(last_lines(&path, 2), "two [31m\nthree");
+        assert_eq!(last_lines(Path::new("/no/such/log"), 2), "");
+    }
+}

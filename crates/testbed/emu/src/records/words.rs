@@ -1,0 +1,57 @@
+//! The words that stand in the tables.
+//!
+//! Left out: the kinds of packets, which the flow tracker knows.
+
+use airperf_link::{FrameEvent, FrameKind, Heard, LossCause, Outcome};
+use airperf_record::FrameRow;
+use airperf_workload::ArrivalProcess;
+
+/// The row of a frame.
+pub(crate) fn frame_row(frame: &FrameEvent, packet: Option<u64>) -> FrameRow {
+    FrameRow {
+        start_ns: frame.start.as_ns(),
+        end_ns: frame.end.as_ns(),
+        station: frame.from.0,
+        to: super::receiver(frame.to),
+        kind: match frame.kind {
+            FrameKind::Data => "data",
+            FrameKind::Ack => "ack",
+            FrameKind::Rts => "rts",
+            FrameKind::Cts => "cts",
+            FrameKind::Beacon => "beacon",
+        },
+        rate_bps: frame.rate.as_bps(),
+        bytes: frame.bytes,
+        sequence: frame.sequence,
+        attempt: frame.attempt,
+        outcome: match frame.outcome {
+            Outcome::Received => "received",
+            Outcome::Duplicate => "duplicate",
+            Outcome::Collided => "collided",
+            Outcome::Garbled => "garbled",
+        },
+        sniffer: match frame.sniffer {
+            Heard::Good => "good",
+            Heard::BadFcs => "bad_fcs",
+            Heard::Missed => "missed",
+        },
+        packet,
+    }
+}
+
+/// The fate of a packet given up.
+pub(super) const fn loss(cause: LossCause) -> &'static str {
+    match cause {
+        LossCause::RetryLimit => "retry_limit",
+        LossCause::NotReceived => "not_received",
+    }
+}
+
+/// Millionths of connections per second where they come at equal times; `None` where they do not, and
+/// nobody but the generator knows when they were due.
+pub(super) const fn deterministic_rate_micro(workload: &airperf_workload::Config) -> Option<u64> {
+    match workload.arrivals {
+        ArrivalProcess::Deterministic => Some(workload.rate.as_micro()),
+        ArrivalProcess::Poisson => None,
+    }
+}

@@ -1,0 +1,252 @@
+//! Who plays server and clients in a run: the programs chosen, started when due, asked for their reports.
+//!
+//! Left out: the programs themselves; see `programs`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use airperf_scenario::{Program, Scenario};
+use airperf_units::{StreamKey, Time};
+use airperf_workload::{ArrivalProcess, Schedule};
+use serde_json::{Value, json};
+
+use crate::isolation::{Lab, address_of};
+use crate::process::Place;
+use crate::programs::apache::{self, Apache};
+use crate::programs::httperf::{self, Asking, Httperf, Report};
+use crate::programs::{ProgramError, Serving, embedded, path_for, version};
+
+/// Whether the installed program plays a part.
+fn installed(choice: Program, is_there: bool) -> bool {
+    match choice {
+        Program::Installed => true, // and if it is not there, its start says so
+        Program::Embedded => false,
+        Program::Auto => is_there,
+    }
+}
+
+/// The server of a run.
+#[derive(Debug)]
+pub(crate) enum Server {
+    Apache(Apache),
+    Embedded(embedded::Server),
+}
+
+impl Server {
+    /// Starts the scenario's server and waits until it serves.
+    pub(crate) fn start(
+        scenario: &Scenario,
+        lab: &Lab,
+        place: &Place<'_>,
+        folder: &Path,
+    ) -> Result<Self, ProgramError> {
+        let http = &scenario.server.http;
+        let station = scenario.server.station.0;
+        let serving = Serving {
+            uri: uri(scenario),
+            object_bytes: object_bytes(scenario),
+            header_bytes: http.reply_header_bytes,
+            processes: http.max_clients,
+            backlog: http.backlog,
+            keep_alive: std::time::Duration::from_nanos(http.keep_alive_timeout.as_ns()),
+            requests_per_connection: http.max_requests_per_connection,
+        };
+        if installed(scenario.emu.server_program, apache::installed().is_some()) {
+            Apache::start(&serving, station, lab, place, folder).map(Self::Apache)
+        } else {
+            embedded::Server::start(&serving, station, lab, place.cores).map(Self::Embedded)
+        }
+    }
+
+    /// Whether it has ended, which it should not.
+    pub(crate) fn ended(&mut self) -> bool {
+        match self {
+            Self::Apache(apache) => apache.ended(),
+            Self::Embedded(_) => false,
+        }
+    }
+
+    /// The end of what it wrote.
+    pub(crate) fn complaints(&self) -> String {
+        match self {
+            Self::Apache(apache) => apache.complaints(),
+            Self::Embedded(_) => String::new(),
+        }
+    }
+
+    /// What it is, for the manifest.
+    pub(crate) fn describe(&self) -> Value {
+        match self {
+            Self::Apache(server) => json!({
+                "program": "apache2",
+                "version": apache::installed().and_then(|path| version(path, "-v")),
+                "reply_header_bytes": server.header_bytes,
+            }),
+            Self::Embedded(server) => json!({
+                "program": "embedded",
+                "version": env!("CARGO_PKG_VERSION"),
+                "reply_header_bytes": server.header_bytes,
+            }),
+        }
+    }
+}
+
+/// Path of the object: as long as the first client's requests need it to be.
+fn uri(scenario: &Scenario) -> String {
+    let host = address_of(scenario.server.station.0).to_string();
+    path_for(&host, scenario.clients.first().map_or(0, |client| client.http.request_bytes))
+}
+
+/// Octets of the object; today all clients ask for the same.
+fn object_bytes(scenario: &Scenario) -> u64 {
+    let airperf_workload::Size::Fixed(bytes) =
+        scenario.clients.first().map_or(airperf_workload::Size::Fixed(0), |client| client.workload.size);
+    bytes
+}
+
+#[derive(Debug)]
+enum Running {
+    Httperf(Httperf),
+    Embedded(embedded::Client),
+}
+
+#[derive(Debug)]
+struct Client {
+    station: u16,
+    server: u16,
+    start: Time,
+    asking: Asking,
+    installed: bool,
+    running: Option<Running>,
+    started: bool,
+}
+
+/// What a client was and said.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(crate) struct ClientReport {
+    /// Its station's name.
+    pub(crate) station: String,
+    /// The program.
+    pub(crate) program: &'static str,
+    /// Its version.
+    pub(crate) version: Option<String>,
+    /// Connections the scenario wants of it.
+    pub(crate) wanted: u64,
+    /// Its own totals; `None` when the run was over before it reported.
+    pub(crate) report: Option<Report>,
+    /// The text it wrote.
+    #[serde(skip)]
+    pub(crate) text: String,
+}
+
+/// All clients of a run.
+#[derive(Debug)]
+pub(crate) struct Clients(Vec<Client>);
+
+impl Clients {
+    /// The scenario's clients, none of them started.
+    pub(crate) fn of(scenario: &Scenario, key: StreamKey) -> Result<Self, ProgramError> {
+        let end = Time::ZERO + scenario.duration;
+        let there = httperf::installed().is_some();
+        let server = scenario.server.station.0;
+        let clients = scenario.clients.iter().enumerate().map(|(index, client)| {
+            let mut schedule = Schedule::new(client.workload.clone(), end, &key, index as u64).peekable();
+            let poisson = client.workload.arrivals == ArrivalProcess::Poisson;
+            let start = schedule.peek().map_or(end, |demand| demand.due);
+            let asking = Asking {
+                server: address_of(server).to_string(),
+                uri: uri(scenario),
+                rate: client.workload.rate.as_f64(),
+                connections: schedule.count() as u64,
+                calls: client.http.requests_per_connection,
+                timeout_s: client.http.timeout.map(|timeout| timeout.as_secs_f64()),
+                poisson,
+            };
+            let installed = installed(scenario.emu.client_program, there);
+            let station = client.station.0;
+            Client { station, server, start, asking, installed, running: None, started: false }
+        });
+        Ok(Self(clients.collect()))
+    }
+
+    /// Starts the clients that are due.
+    pub(crate) fn start_due<'p>(
+        &mut self,
+        now: Time,
+        lab: &Arc<Lab>,
+        place: &dyn Fn(u16) -> Place<'p>,
+        folder: &Path,
+    ) -> Result<(), ProgramError> {
+        for client in self.0.iter_mut().filter(|client| !client.started && client.start <= now) {
+            client.started = true;
+            if client.asking.connections == 0 {
+                continue;
+            }
+            let (station, place) = (client.station, place(client.station));
+            client.running = Some(if client.installed {
+                Running::Httperf(Httperf::start(
+                    &client.asking,
+                    &place,
+                    &folder.join(format!("httperf-{station}")),
+                )?)
+            } else {
+                let cores = place.cores;
+                Running::Embedded(embedded::Client::start(
+                    &client.asking,
+                    station,
+                    client.server,
+                    lab,
+                    cores,
+                )?)
+            });
+        }
+        Ok(())
+    }
+
+    /// When the next client is due after `now`.
+    pub(crate) fn next_start(&self, now: Time) -> Option<Time> {
+        self.0.iter().filter(|client| !client.started).map(|client| client.start.max(now)).min()
+    }
+
+    /// Whether every client has been started and has ended.
+    pub(crate) fn all_ended(&mut self) -> Result<bool, ProgramError> {
+        let mut all = true;
+        for client in &mut self.0 {
+            all &= client.started
+                && match &mut client.running {
+                    None => true,
+                    Some(Running::Httperf(httperf)) => httperf.ended()?,
+                    Some(Running::Embedded(embedded)) => embedded.ended(),
+                };
+        }
+        Ok(all)
+    }
+
+    /// Ends all clients and collects what they report.
+    pub(crate) fn report(&mut self, scenario: &Scenario) -> Result<Vec<ClientReport>, ProgramError> {
+        let installed_version = httperf::installed().and_then(|path| version(path, "--version"));
+        let mut reports = Vec::new();
+        for client in &mut self.0 {
+            let (report, text) = match client.running.take() {
+                None => (None, String::new()),
+                Some(Running::Httperf(httperf)) => httperf.report()?,
+                Some(Running::Embedded(embedded)) => (Some(embedded.report()), String::new()),
+            };
+            let (program, version) = if client.installed {
+                ("httperf", installed_version.clone())
+            } else {
+                ("embedded", Some(env!("CARGO_PKG_VERSION").to_owned()))
+            };
+            let station = scenario.stations[usize::from(client.station)].name.clone();
+            reports.push(ClientReport {
+                station,
+                program,
+                version,
+                wanted: client.asking.connections,
+                report,
+                text,
+            });
+        }
+        Ok(reports)
+    }
+}

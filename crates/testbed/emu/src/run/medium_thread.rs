@@ -1,0 +1,113 @@
+//! The thread that owns the medium.
+//!
+//! Left out: what the medium does; see `medium`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use airperf_link::{Link, QueueStats, StationId};
+use airperf_units::{Duration, Time};
+
+use super::RunError;
+use crate::clock::RunClock;
+use crate::isolation::Device;
+use crate::lag::Histogram;
+use crate::live::Live;
+use crate::medium::{Counters, Medium};
+use crate::pool::Handle;
+use crate::realtime::{self, Granted};
+use crate::spool::Spool;
+
+/// What the thread is given.
+pub(super) struct Parts {
+    pub(super) devices: Vec<Device>,
+    pub(super) clock: RunClock,
+    pub(super) end: Time,
+    pub(super) core: Option<usize>,
+    pub(super) sample_every: Duration,
+    pub(super) mtu: u32,
+}
+
+/// What the thread leaves.
+#[derive(Debug)]
+pub(super) struct MediumOutcome {
+    pub(super) closing: Time,
+    pub(super) delivery_lag: Histogram,
+    pub(super) timer_lag: Histogram,
+    pub(super) counters: Counters,
+    pub(super) queues: Vec<QueueStats>,
+    pub(super) airtime: Vec<(&'static str, Duration)>,
+    pub(super) late_arrivals: u64,
+    pub(super) granted: Granted,
+    /// Deliveries the kernel refused.
+    pub(super) refused: u64,
+    /// Times the spool's writer was behind.
+    pub(super) spool_delayed: u64,
+}
+
+/// The thread; dropping it stops it.
+pub(super) struct MediumThread {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<MediumOutcome>>,
+}
+
+impl MediumThread {
+    /// Starts the medium; `packets` is how many its queues hold together.
+    pub(super) fn start<L>(link: L, packets: u32, spool: Spool, parts: Parts) -> Result<Self, RunError>
+    where
+        L: Link<Handle> + Send + 'static,
+    {
+        let stop = Arc::new(AtomicBool::new(false));
+        let Parts { devices, clock, end, core, sample_every, mtu } = parts;
+        let mut live = Live::new(clock, devices, stop.clone())?;
+        let mut medium = Medium::new(link, spool, packets as usize + 16, mtu as usize, sample_every);
+        let work = move || {
+            let granted = realtime::ask(core);
+            let closing = medium.run(&mut live, end);
+            medium.recorder.close();
+            realtime::give_back(&granted);
+            let link = &medium.link;
+            MediumOutcome {
+                closing,
+                queues: (0..link.stations()).map(|station| link.queue(StationId(station))).collect(),
+                airtime: link.airtime(),
+                late_arrivals: link.late_arrivals(),
+                delivery_lag: medium.delivery_lag,
+                timer_lag: medium.timer_lag,
+                counters: medium.counters,
+                granted,
+                refused: live.refused(),
+                spool_delayed: medium.recorder.delayed,
+            }
+        };
+        let thread = std::thread::Builder::new().name("emu-medium".into()).spawn(work);
+        let thread = thread.map_err(|error| RunError::Medium(error.to_string()))?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+
+    /// Whether the medium has closed.
+    pub(super) fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Asks the medium to close now.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// What came of it.
+    pub(super) fn finish(mut self) -> Result<MediumOutcome, RunError> {
+        let ended = self.thread.take().map(JoinHandle::join);
+        ended.and_then(Result::ok).ok_or_else(|| RunError::Medium("it panicked; this is a bug".into()))
+    }
+}
+
+impl Drop for MediumThread {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
