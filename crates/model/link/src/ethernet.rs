@@ -285,13 +285,8 @@ impl<P> Link<P> for Ethernet<P> {
         self.late_arrivals += u64::from(now < self.present);
         let now = now.max(self.present);
         self.present = now;
-        if packet.bytes > self.config.mtu {
-            return Arrival::Dropped(DropCause::TooLong);
-        }
-        if let Destination::Station(to) = packet.to
-            && (to.index() >= self.stations.len() || to == from)
-        {
-            return Arrival::Dropped(DropCause::NoSuchStation);
+        if let Some(cause) = packet.impossible(from, self.stations.len(), self.config.mtu) {
+            return Arrival::Dropped(cause);
         }
         let clear = match self.phase {
             Phase::Free => self.clear_at(now),

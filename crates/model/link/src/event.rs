@@ -22,6 +22,16 @@ pub enum Destination {
     Broadcast,
 }
 
+impl Destination {
+    /// The one station, if it is one.
+    pub const fn station(self) -> Option<StationId> {
+        match self {
+            Self::Station(station) => Some(station),
+            Self::Broadcast => None,
+        }
+    }
+}
+
 /// Why a transmit queue refused a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DropCause {
@@ -42,6 +52,16 @@ pub enum LossCause {
     NotReceived,
 }
 
+impl LossCause {
+    /// The word for it in records.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::RetryLimit => "retry_limit",
+            Self::NotReceived => "not_received",
+        }
+    }
+}
+
 /// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrameKind {
@@ -57,6 +77,19 @@ pub enum FrameKind {
     Beacon,
 }
 
+impl FrameKind {
+    /// The word for it in records.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Ack => "ack",
+            Self::Rts => "rts",
+            Self::Cts => "cts",
+            Self::Beacon => "beacon",
+        }
+    }
+}
+
 /// What became of a frame at its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
@@ -70,6 +103,18 @@ pub enum Outcome {
     Garbled,
 }
 
+impl Outcome {
+    /// The word for it in records.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::Duplicate => "duplicate",
+            Self::Collided => "collided",
+            Self::Garbled => "garbled",
+        }
+    }
+}
+
 /// How the sniffer heard a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Heard {
@@ -79,6 +124,17 @@ pub enum Heard {
     BadFcs,
     /// Not at all.
     Missed,
+}
+
+impl Heard {
+    /// The word for it in records.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::BadFcs => "bad_fcs",
+            Self::Missed => "missed",
+        }
+    }
 }
 
 /// One frame on the air (or wire).

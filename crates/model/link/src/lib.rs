@@ -30,6 +30,20 @@ pub struct Packet<P> {
     pub payload: P,
 }
 
+impl<P> Packet<P> {
+    /// Why a link of `stations` stations cannot carry this packet of `from`, if it cannot.
+    pub fn impossible(&self, from: StationId, stations: usize, mtu: u32) -> Option<DropCause> {
+        let nowhere = self.to.station().is_some_and(|to| to.index() >= stations || to == from);
+        if self.bytes > mtu {
+            Some(DropCause::TooLong)
+        } else if nowhere {
+            Some(DropCause::NoSuchStation)
+        } else {
+            None
+        }
+    }
+}
+
 /// What became of a packet offered to a transmit queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {

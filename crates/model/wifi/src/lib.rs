@@ -12,4 +12,5 @@ mod medium;
 pub mod phy;
 
 pub use mac::config::{Config, ConfigError, StationConfig};
+pub use mac::timing::SSID;
 pub use medium::{Category, Domain};

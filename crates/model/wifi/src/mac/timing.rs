@@ -11,8 +11,10 @@ use airperf_units::{Duration, Rate};
 pub(crate) const ACK_BYTES: u32 = 14;
 /// Bytes of an RTS frame (§9.3.1.2).
 pub(crate) const RTS_BYTES: u32 = 20;
-/// Bytes of an IBSS beacon with a seven-letter SSID, four rates, DS and IBSS parameter sets (§9.3.3.2).
-pub(crate) const BEACON_BYTES: u32 = 24 + 12 + (2 + 7) + (2 + 4) + (2 + 1) + (2 + 2) + 4;
+/// Name of every modelled IBSS; its length is part of the beacon's.
+pub const SSID: &str = "airperf";
+/// Bytes of an IBSS beacon with SSID, four rates, DS and IBSS parameter sets (§9.3.3.2).
+pub(crate) const BEACON_BYTES: u32 = 24 + 12 + (2 + SSID.len() as u32) + (2 + 4) + (2 + 1) + (2 + 2) + 4;
 /// Time between target beacon transmission times: 100 time units of 1024 µs (§9.4.1.3).
 pub(crate) const BEACON_INTERVAL: Duration = Duration::from_us(102_400);
 

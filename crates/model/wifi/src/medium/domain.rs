@@ -267,13 +267,8 @@ impl<P> Link<P> for Domain<P> {
         let now = now.max(self.present);
         debug_assert!(self.due.is_none_or(|due| due >= now), "poll up to {now} before arrive");
         self.present = now;
-        if packet.bytes > self.config.mtu {
-            return Arrival::Dropped(DropCause::TooLong);
-        }
-        if let Destination::Station(to) = packet.to
-            && (to.index() >= self.stations.len() || to == from)
-        {
-            return Arrival::Dropped(DropCause::NoSuchStation);
+        if let Some(cause) = packet.impossible(from, self.stations.len(), self.config.mtu) {
+            return Arrival::Dropped(cause);
         }
         let station = &mut self.stations[from.index()];
         let asleep = station.head().is_none();

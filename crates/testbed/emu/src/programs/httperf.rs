@@ -4,7 +4,7 @@
 //! timeouts). Never `--hog`: explicit ports stall after some 33,000 connections. See httperf(1) and
 //! Mosberger & Jin, "httperf: a tool for measuring Web server performance", 1998.
 //!
-//! Left out: httperf's own Poisson arrivals are rounded to 1 ms ticks; the manifest says so.
+//! Left out: exact Poisson arrivals. httperf's are rounded to 1 ms ticks ([`DIFFERENCE`], in the manifest).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,8 @@ use super::{PORT, ProgramError, find, last_lines};
 use crate::process::{Place, Program};
 
 const NAME: &str = "httperf";
+/// In what its Poisson arrivals differ from the scenario's.
+pub(crate) const DIFFERENCE: &str = "httperf rounds the times between Poisson arrivals to 1 ms";
 
 /// Where httperf is, if it is installed.
 pub(crate) fn installed() -> Option<&'static Path> {

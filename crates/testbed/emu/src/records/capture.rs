@@ -8,9 +8,10 @@ use airperf_link::{FrameEvent, FrameKind, Heard};
 use airperf_record::WriteError;
 use airperf_scenario::{LinkConfig, Scenario};
 use airperf_units::Duration;
+use airperf_wifi::SSID;
 use airperf_wire::{AirCapture, AirConfig, AirFrame, AirKind, EtherCapture};
 
-use super::{RecordsError, receiver};
+use super::RecordsError;
 use crate::isolation::address_of;
 
 /// A capture of the air or of the wire.
@@ -31,7 +32,7 @@ impl<W: Write> Capture<W> {
                     preamble: config.phy.preamble,
                     sifs: config.phy.sifs,
                     control_rate: config.control_rate,
-                    ssid: scenario.name.clone(),
+                    ssid: SSID.to_owned(),
                 };
                 Self::Air(AirCapture::new(sink, air, epoch_ns, names)?)
             }
@@ -44,7 +45,7 @@ impl<W: Write> Capture<W> {
         if frame.sniffer == Heard::Missed {
             return Ok(());
         }
-        let to = receiver(frame.to);
+        let to = frame.to.station().map(|to| to.0);
         let written = match self {
             Self::Wire(wire) => wire.frame(frame.start, frame.from.0, to, packet),
             Self::Air(air) => air.frame(&AirFrame {

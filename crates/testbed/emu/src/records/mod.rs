@@ -16,7 +16,7 @@ use std::io;
 use std::path::Path;
 
 use airperf_analyze::{FlowTracker, Segment};
-use airperf_link::{Arrival, Destination, FrameEvent, FrameKind, QueueStats, StationId};
+use airperf_link::{Arrival, FrameEvent, FrameKind, QueueStats, StationId};
 use airperf_record::{
     ConnectionRow, ExchangeRow, FrameRow, FrameTotals, PacketRow, PacketTotals, QueueRow, RunFile, RunWriter,
     Sequence, TableWriter, WriteError,
@@ -191,7 +191,7 @@ impl<'a> Records<'a> {
                 if let Some(packet) = self.under_way.get_mut(&packet)
                     && packet.row.fate != "delivered"
                 {
-                    packet.row.fate = words::loss(cause);
+                    packet.row.fate = cause.word();
                     packet.row.done_ns = Some(at.as_ns());
                 }
                 Ok(())
@@ -344,12 +344,4 @@ fn totals<'s>(sums: &'s mut Sums, row: &PacketRow) -> &'s mut PacketTotals {
 
 fn arrivals_error(source: io::Error) -> RecordsError {
     RecordsError::Write(WriteError::Io { doing: "write it", path: FILE.into(), source })
-}
-
-/// The station a frame is for; `None` for everybody.
-pub(crate) const fn receiver(to: Destination) -> Option<u16> {
-    match to {
-        Destination::Station(station) => Some(station.0),
-        Destination::Broadcast => None,
-    }
 }

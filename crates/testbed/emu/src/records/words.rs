@@ -2,7 +2,7 @@
 //!
 //! Left out: the kinds of packets, which the flow tracker knows.
 
-use airperf_link::{FrameEvent, FrameKind, Heard, LossCause, Outcome};
+use airperf_link::FrameEvent;
 use airperf_record::FrameRow;
 use airperf_workload::ArrivalProcess;
 
@@ -12,38 +12,15 @@ pub(crate) fn frame_row(frame: &FrameEvent, packet: Option<u64>) -> FrameRow {
         start_ns: frame.start.as_ns(),
         end_ns: frame.end.as_ns(),
         station: frame.from.0,
-        to: super::receiver(frame.to),
-        kind: match frame.kind {
-            FrameKind::Data => "data",
-            FrameKind::Ack => "ack",
-            FrameKind::Rts => "rts",
-            FrameKind::Cts => "cts",
-            FrameKind::Beacon => "beacon",
-        },
+        to: frame.to.station().map(|to| to.0),
+        kind: frame.kind.word(),
         rate_bps: frame.rate.as_bps(),
         bytes: frame.bytes,
         sequence: frame.sequence,
         attempt: frame.attempt,
-        outcome: match frame.outcome {
-            Outcome::Received => "received",
-            Outcome::Duplicate => "duplicate",
-            Outcome::Collided => "collided",
-            Outcome::Garbled => "garbled",
-        },
-        sniffer: match frame.sniffer {
-            Heard::Good => "good",
-            Heard::BadFcs => "bad_fcs",
-            Heard::Missed => "missed",
-        },
+        outcome: frame.outcome.word(),
+        sniffer: frame.sniffer.word(),
         packet,
-    }
-}
-
-/// The fate of a packet given up.
-pub(super) const fn loss(cause: LossCause) -> &'static str {
-    match cause {
-        LossCause::RetryLimit => "retry_limit",
-        LossCause::NotReceived => "not_received",
     }
 }
 

@@ -12,11 +12,13 @@ use airperf_record::{
 };
 use airperf_scenario::Scenario;
 use airperf_units::{Duration, StreamKey};
+use airperf_workload::ArrivalProcess;
 use serde_json::{Value, json};
 
 use super::medium_thread::MediumOutcome;
 use crate::kernel;
 use crate::lag::Histogram;
+use crate::programs::httperf;
 use crate::records::Sums;
 use crate::roles::ClientReport;
 
@@ -200,6 +202,8 @@ fn totals(scenario: &Scenario, medium: &MediumOutcome, sums: &Sums, programs: &P
 
 fn host(scenario: &Scenario, medium: &MediumOutcome, sums: &Sums, programs: &Programs) -> Value {
     let settings: BTreeMap<_, _> = programs.settings.iter().cloned().collect();
+    let rounded = scenario.clients.iter().any(|c| c.workload.arrivals == ArrivalProcess::Poisson)
+        && programs.clients.iter().any(|client| client.program == "httperf");
     json!({
         "machine": kernel::facts(),
         "isolation": programs.isolation,
@@ -211,6 +215,7 @@ fn host(scenario: &Scenario, medium: &MediumOutcome, sums: &Sums, programs: &Pro
         "spool_delayed": medium.spool_delayed,
         "server": programs.server,
         "clients": programs.clients,
+        "workload": { "differences": rounded.then_some(httperf::DIFFERENCE).into_iter().collect::<Vec<_>>() },
         "tcp": {
             "settings": settings,
             "refused": programs.refused,

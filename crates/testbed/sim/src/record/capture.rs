@@ -5,13 +5,13 @@
 //! written with the acknowledgement number's neighbourhood, because the model keeps their number only.
 
 use super::octets::Octets;
-use super::words;
 use crate::Payload;
 use crate::observer::Opened;
 use airperf_link::{FrameEvent, FrameKind, Heard, Packet};
 use airperf_scenario::{LinkConfig, Scenario};
 use airperf_tcp::{Config, Flags};
 use airperf_units::{Duration, StreamKey};
+use airperf_wifi::SSID;
 use airperf_wire::{AirCapture, AirConfig, AirFrame, AirKind, EtherCapture, TcpOptions, TcpPacket};
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
@@ -58,7 +58,7 @@ impl<W: Write> Capture<W> {
                     preamble: config.phy.preamble,
                     sifs: config.phy.sifs,
                     control_rate: config.control_rate,
-                    ssid: scenario.name.clone(),
+                    ssid: SSID.to_owned(),
                 };
                 Sniffer::Air(AirCapture::new(sink, air, 0, names)?)
             }
@@ -86,7 +86,7 @@ impl<W: Write> Capture<W> {
         if let Some((packet, opened)) = carried {
             self.compose(&packet.payload, opened);
         }
-        let to = words::station(frame.to);
+        let to = frame.to.station().map(|to| to.0);
         let air = match &mut self.sniffer {
             Sniffer::Wire(wire) => return wire.frame(frame.start, frame.from.0, to, &self.packet),
             Sniffer::Air(air) => air,

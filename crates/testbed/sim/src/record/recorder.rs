@@ -253,7 +253,7 @@ impl Observer for Recorder {
             packet: u64::from(payload.packet),
             time_ns: now.as_ns(),
             station: from.0,
-            to: words::station(packet.to),
+            to: packet.to.station().map(|to| to.0),
             connection: Some(u64::from(payload.connection)),
             kind: kind.word(),
             seq: u64::from(segment.seq),
@@ -286,7 +286,7 @@ impl Observer for Recorder {
 
     fn lost(&mut self, at: Time, packet: &Packet<Payload>, cause: LossCause) {
         if let Some(pending) = self.pending.get(packet.payload.packet) {
-            pending.row.fate = words::loss(cause);
+            pending.row.fate = cause.word();
             pending.row.done_ns = Some(at.as_ns());
         }
     }
@@ -296,7 +296,7 @@ impl Observer for Recorder {
     }
 
     fn frame(&mut self, frame: &FrameEvent, packet: Option<&Packet<Payload>>) {
-        let (kind, outcome) = (words::frame_kind(frame.kind), words::outcome(frame.outcome));
+        let (kind, outcome) = (frame.kind.word(), frame.outcome.word());
         self.frame_totals.count(kind, frame.attempt, outcome);
         if let Some(packet) = packet {
             let payload = &packet.payload;
@@ -321,14 +321,14 @@ impl Observer for Recorder {
                 start_ns: frame.start.as_ns(),
                 end_ns: frame.end.as_ns(),
                 station: frame.from.0,
-                to: words::station(frame.to),
+                to: frame.to.station().map(|to| to.0),
                 kind,
                 rate_bps: frame.rate.as_bps(),
                 bytes: frame.bytes,
                 sequence: frame.sequence,
                 attempt: frame.attempt,
                 outcome,
-                sniffer: words::heard(frame.sniffer),
+                sniffer: frame.sniffer.word(),
                 packet: packet.map(|p| u64::from(p.payload.packet)),
             });
             self.note(result);
@@ -361,7 +361,7 @@ impl Observer for Recorder {
             sent_ns: exchange.sent.map(Time::as_ns),
             first_byte_ns: exchange.first_byte.map(Time::as_ns),
             done_ns: exchange.done.map(Time::as_ns),
-            request_bytes: u64::from(open.opened.request_bytes),
+            request_bytes: exchange.sent.map_or(0, |_| u64::from(open.opened.request_bytes)),
             response_bytes: u64::from(exchange.response_bytes),
             error,
         };

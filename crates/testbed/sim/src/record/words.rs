@@ -2,7 +2,6 @@
 
 use crate::Payload;
 use airperf_http::Failure;
-use airperf_link::{Destination, FrameKind, Heard, LossCause, Outcome};
 use airperf_tcp::Flags;
 
 /// Kinds of packets, as subscripts of counters.
@@ -52,52 +51,11 @@ impl Kind {
     }
 }
 
-pub(super) const fn frame_kind(kind: FrameKind) -> &'static str {
-    match kind {
-        FrameKind::Data => "data",
-        FrameKind::Ack => "ack",
-        FrameKind::Rts => "rts",
-        FrameKind::Cts => "cts",
-        FrameKind::Beacon => "beacon",
-    }
-}
-
-pub(super) const fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Received => "received",
-        Outcome::Duplicate => "duplicate",
-        Outcome::Collided => "collided",
-        Outcome::Garbled => "garbled",
-    }
-}
-
-pub(super) const fn heard(heard: Heard) -> &'static str {
-    match heard {
-        Heard::Good => "good",
-        Heard::BadFcs => "bad_fcs",
-        Heard::Missed => "missed",
-    }
-}
-
-pub(super) const fn loss(cause: LossCause) -> &'static str {
-    match cause {
-        LossCause::RetryLimit => "retry_limit",
-        LossCause::NotReceived => "not_received",
-    }
-}
-
 pub(super) const fn failure(failure: Failure) -> &'static str {
     match failure {
         Failure::Connect => "connect",
         Failure::Reply => "reply",
         Failure::Receive => "receive",
         Failure::Reset => "reset",
-    }
-}
-
-pub(super) fn station(to: Destination) -> Option<u16> {
-    match to {
-        Destination::Station(station) => Some(station.0),
-        Destination::Broadcast => None,
     }
 }
