@@ -161,8 +161,8 @@ impl Contention {
         self.contenders > 0
     }
 
-    /// The stations due within `window` of `start` begin, earliest first in [`Self::winners`]; everyone
-    /// else freezes.
+    /// The stations due within `window` of `start` begin, earliest first in [`Self::winners`] and in a fixed
+    /// order among equals; everyone else freezes.
     ///
     /// `start` is [`Self::first`], or an earlier instant at which something outside contention seized the
     /// medium (then nobody wins). Stations deposed from immediate access are in [`Self::deposed`] and must
@@ -175,8 +175,6 @@ impl Contention {
         self.base += self.take_common(start, deadline);
         if !self.own.is_empty() {
             self.fold(start, deadline);
-        }
-        if self.winners.len() > 1 {
             self.winners.sort_unstable_by_key(|w| (w.start, w.station));
         }
         self.first = Time::MAX;
