@@ -7,7 +7,8 @@
 //! `benches/run.py` runs them beside ns-3 and writes the table. A process of its own per figure keeps
 //! peak memory and allocation counts apart.
 //!
-//! Left out: statistics over repetitions; the caller repeats.
+//! `stack` repeats in its process, `kernel` and `per-slot` time batches of a millisecond or so; they tell the
+//! median, which a neighbour on the machine moves less than a sum. Left out: intervals; the caller repeats.
 
 mod counting;
 mod kernel;
@@ -19,6 +20,12 @@ use std::process::ExitCode;
 
 /// What a measurement found, in the order it is printed.
 type Figures = Vec<(&'static str, f64)>;
+
+/// The middle one of an odd number of times, else the upper of the two.
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
 
 #[global_allocator]
 static ALLOCATOR: counting::Allocator = counting::Allocator;

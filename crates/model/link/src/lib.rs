@@ -67,6 +67,20 @@ pub trait Link<P> {
     /// Hands out, in order of time, everything that has become true by `now`.
     fn poll<O: Outlet<P>>(&mut self, now: Time, out: &mut O);
 
+    /// Does as [`Link::poll`] up to the first instant at which the outlet says that it is
+    /// [waiting](Outlet::is_waiting), or up to `end`; returns which. A driver that must answer deliveries at
+    /// their own instant needs no other call.
+    fn run<O: Outlet<P>>(&mut self, end: Time, out: &mut O) -> Time {
+        while let Some(at) = self.next_event().filter(|&at| at <= end) {
+            self.poll(at, out);
+            if out.is_waiting() {
+                return at;
+            }
+        }
+        self.poll(end, out);
+        end
+    }
+
     /// When something will next become true if nothing arrives before; `None` when nothing will.
     fn next_event(&self) -> Option<Time>;
 
@@ -106,5 +120,10 @@ pub trait Outlet<P> {
     /// A frame was on the air. Called in order of `frame.start`; `packet` is what it carried, if any.
     fn frame(&mut self, frame: &FrameEvent, packet: Option<&Packet<P>>) {
         let _ = (frame, packet);
+    }
+
+    /// Whether the driver must act on what it was handed before time goes on; [`Link::run`] then stops.
+    fn is_waiting(&self) -> bool {
+        false
     }
 }

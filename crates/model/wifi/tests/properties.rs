@@ -2,7 +2,7 @@
 
 mod common;
 
-use airperf_link::{Arrival, FrameEvent, Link, Outcome, StationId};
+use airperf_link::{Arrival, FrameEvent, Link, LossCause, Outcome, Outlet, Packet, StationId};
 use airperf_units::{Duration, StreamKey, Time};
 use airperf_wifi::{Config, Domain};
 use common::{Seen, config, packet};
@@ -65,6 +65,81 @@ fn play(load: &Load, often: bool) -> (Seen, Domain<u32>, u64) {
     (seen, link, refused)
 }
 
+/// Wants to act on every delivery and loss at its own instant.
+#[derive(Default)]
+struct Pausing {
+    seen: Seen,
+    since: Option<Time>,
+}
+
+impl Outlet<u32> for Pausing {
+    fn delivered(&mut self, at: Time, to: StationId, packet: &Packet<u32>) {
+        self.since = Some(at);
+        self.seen.delivered(at, to, packet);
+    }
+    fn lost(&mut self, at: Time, from: StationId, packet: &Packet<u32>, cause: LossCause) {
+        self.since = Some(at);
+        self.seen.lost(at, from, packet, cause);
+    }
+    fn departed(&mut self, at: Time, from: StationId, packet: &Packet<u32>) {
+        self.seen.departed(at, from, packet);
+    }
+    fn frame(&mut self, frame: &FrameEvent, packet: Option<&Packet<u32>>) {
+        self.seen.frame(frame, packet);
+    }
+    fn is_waiting(&self) -> bool {
+        self.since.is_some()
+    }
+}
+
+/// Plays the load by [`Link::run`] and checks where it stops.
+fn play_by_run(load: &Load) -> Seen {
+    let mut link = Domain::new(load.config.clone(), StreamKey::new(5)).expect("a valid configuration");
+    let (mut pausing, mut now) = (Pausing::default(), Time::ZERO);
+    let run_to = |link: &mut Domain<u32>, pausing: &mut Pausing, end: Time| loop {
+        let stopped = link.run(end, pausing);
+        assert_eq!(link.present(), stopped);
+        match pausing.since.take() {
+            Some(at) => assert_eq!(stopped, at, "stopped late"),
+            None => return assert_eq!(stopped, end, "stopped for nothing"),
+        }
+        assert!(link.next_event().is_none_or(|next| next > stopped), "something else was due at once");
+    };
+    for (i, &(after, from, to, bytes)) in load.arrivals.iter().enumerate() {
+        now += Duration::from_ns(after);
+        run_to(&mut link, &mut pausing, now);
+        link.arrive(now, StationId(from), packet(to, bytes, i as u32));
+    }
+    run_to(&mut link, &mut pausing, now + Duration::from_secs(20));
+    pausing.seen
+}
+
+/// A countdown that ends in the very nanosecond of a beacon is frozen, not forgotten.
+#[test]
+fn saturated_stations_keep_sending_beside_beacons() {
+    let mut config = config(4);
+    config.beacons = true;
+    let mut link = Domain::new(config, StreamKey::new(1)).expect("a valid configuration");
+    let (mut seen, mut now) = (Seen::default(), Time::ZERO);
+    let (end, mut last) = (Time::from_ns(600_000_000_000), [Time::ZERO; 3]);
+    for from in 0..3u16 {
+        link.arrive(now, StationId(from), packet(3, 1500, from.into()));
+    }
+    while now < end {
+        now = link.next_event().expect("a beacon always comes");
+        link.poll(now, &mut seen);
+        for (at, from) in seen.departed.drain(..) {
+            last[from as usize] = at;
+            link.arrive(now, StationId(from as u16), packet(3, 1500, from));
+        }
+        seen.frames.clear();
+        seen.delivered.clear();
+    }
+    for (from, at) in last.into_iter().enumerate() {
+        assert!(at + Duration::from_secs(2) > end, "station {from} fell silent at {at}");
+    }
+}
+
 fn overlaps(a: &FrameEvent, b: &FrameEvent) -> bool {
     a.start < b.end && b.start < a.end
 }
@@ -75,6 +150,11 @@ proptest! {
     #[test]
     fn polling_often_changes_nothing(load in load()) {
         prop_assert_eq!(play(&load, false).0, play(&load, true).0);
+    }
+
+    #[test]
+    fn running_stops_at_each_delivery_and_shows_what_polling_shows(load in load()) {
+        prop_assert_eq!(play(&load, false).0, play_by_run(&load));
     }
 
     #[test]

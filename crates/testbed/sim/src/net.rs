@@ -83,21 +83,7 @@ impl<L: Link<Payload>, O: Observer> Net<L, O> {
             lost: &mut self.lost,
             frames: &mut self.frames,
         };
-        while outlet.inbox.is_empty() {
-            match self.link.next_event() {
-                Some(at) if at <= end => {
-                    self.link.poll(at, &mut outlet);
-                    if !outlet.inbox.is_empty() {
-                        return at;
-                    }
-                }
-                _ => {
-                    self.link.poll(end, &mut outlet);
-                    return end;
-                }
-            }
-        }
-        end
+        self.link.run(end, &mut outlet)
     }
 }
 
@@ -130,5 +116,10 @@ impl<O: Observer> Outlet<Payload> for Inbox<'_, O> {
     fn frame(&mut self, frame: &FrameEvent, packet: Option<&Packet<Payload>>) {
         *self.frames += 1;
         self.observer.frame(frame, packet);
+    }
+
+    #[inline]
+    fn is_waiting(&self) -> bool {
+        !self.inbox.is_empty()
     }
 }

@@ -13,42 +13,13 @@
 //! Reference: IEEE 802.11-2020 §10.3.4.2–10.3.4.4. Leaves out: who draws which window (the MAC) and what
 //! the transmission does (the medium).
 
+mod ring;
+mod slot;
+
 use airperf_link::StationId;
 use airperf_units::{Duration, Time};
-
-/// Buckets of the ring: one more than the largest contention window.
-const BUCKETS: usize = 1024;
-const WORDS: usize = BUCKETS / 64;
-const NONE: u16 = u16::MAX;
-/// An expiry no station has.
-const NEVER: u64 = u64::MAX;
-
-/// The slot time, with what it takes to count whole slots without dividing.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    length: Duration,
-    /// ⌊(2^64 − 1) / length⌋: the product's upper half is the quotient or one less.
-    inverse: u64,
-}
-
-impl Slot {
-    fn new(length: Duration) -> Self {
-        Self { length, inverse: u64::MAX / length.as_ns() }
-    }
-
-    /// How many whole slots fit into `span`.
-    #[inline]
-    fn whole(self, span: Duration) -> u64 {
-        let (span, length) = (span.as_ns(), self.length.as_ns());
-        let low = ((u128::from(span) * u128::from(self.inverse)) >> 64) as u64;
-        low + u64::from(span - low * length >= length)
-    }
-
-    #[inline]
-    fn times(self, slots: u64) -> Duration {
-        self.length * slots
-    }
-}
+use ring::{NEVER, NONE, Ring};
+use slot::Slot;
 
 /// A station that begins to transmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +41,8 @@ struct Own {
     resume: Time,
     left: u32,
     host_gap: Duration,
+    /// Whether the station has something to send, or only serves a post-backoff.
+    contending: bool,
     /// Sends without having drawn a backoff; loses that right when somebody else starts first.
     immediate: bool,
 }
@@ -83,24 +56,22 @@ impl Own {
 /// Where a station's countdown stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Counts in the common slots, towards `expiry`.
-    Common,
-    /// Has an entry in the side list.
-    Own,
     /// Is transmitting: has no countdown.
     Sending,
+    /// Counts in the common slots, towards `expiry`, with nothing to send: a post-backoff.
+    Idle,
+    /// Counts in the common slots, towards `expiry`, and contends: stands in the ring.
+    Contending,
+    /// Has an entry in the side list.
+    Own,
 }
 
 /// One station's countdown.
 #[derive(Clone, Copy, Debug)]
 struct Countdown {
-    /// Virtual slot at which it runs out, while [`Phase::Common`].
+    /// Virtual slot at which it runs out, while it counts in the common slots.
     expiry: u64,
-    /// Next station in its bucket of the ring.
-    next: u16,
     phase: Phase,
-    /// Whether the station has something to send, or only serves a post-backoff.
-    contending: bool,
 }
 
 /// The backoff counters of one collision domain.
@@ -111,17 +82,14 @@ pub struct Contention {
     base: u64,
     /// When the common slots (re)started to count; in the future during DIFS or EIFS.
     resume: Time,
-    heads: Box<[u16; BUCKETS]>,
-    occupied: [u64; WORDS],
-    /// Which words of `occupied` are not zero.
-    summary: u16,
-    countdowns: Vec<Countdown>,
-    contenders: usize,
-    own: Vec<Own>,
     /// Smallest expiry in the ring, or [`NEVER`].
     first_expiry: u64,
-    /// Earliest start of all contenders, or [`Time::MAX`].
-    first: Time,
+    /// Earliest start of the contenders in the side list, or [`Time::MAX`].
+    first_own: Time,
+    /// Everybody who contends in the common slots.
+    ring: Ring,
+    countdowns: Vec<Countdown>,
+    own: Vec<Own>,
     winners: Vec<Winner>,
     deposed: Vec<StationId>,
 }
@@ -133,133 +101,115 @@ impl Contention {
             slot: Slot::new(slot),
             base: 0,
             resume: Time::ZERO + difs,
-            heads: Box::new([NONE; BUCKETS]),
-            occupied: [0; WORDS],
-            summary: 0,
-            countdowns: vec![
-                Countdown { expiry: 0, next: NONE, phase: Phase::Common, contending: false };
-                stations
-            ],
-            contenders: 0,
-            own: Vec::with_capacity(stations),
             first_expiry: NEVER,
-            first: Time::MAX,
+            first_own: Time::MAX,
+            ring: Ring::new(stations),
+            countdowns: vec![Countdown { expiry: 0, phase: Phase::Idle }; stations],
+            own: Vec::with_capacity(stations),
             winners: Vec::with_capacity(stations),
             deposed: Vec::with_capacity(stations),
         }
     }
 
-    /// When the next transmission begins if nothing changes.
+    /// When the next transmission begins if nothing changes; [`Time::MAX`] when nobody has anything to send.
     #[inline]
-    pub fn first(&self) -> Option<Time> {
-        (self.contenders > 0).then_some(self.first)
+    pub fn first(&self) -> Time {
+        self.common_start(self.first_expiry).min(self.first_own)
     }
 
     /// Whether any station has something to send.
     #[inline]
     pub fn any_contender(&self) -> bool {
-        self.contenders > 0
+        self.first_expiry != NEVER || self.first_own != Time::MAX
     }
 
-    /// The stations due within `window` of `start` begin, earliest first in [`Self::winners`] and in a fixed
-    /// order among equals; everyone else freezes.
+    /// The stations due within `window` of `start` begin; everyone else freezes.
     ///
-    /// `start` is [`Self::first`], or an earlier instant at which something outside contention seized the
-    /// medium (then nobody wins). Stations deposed from immediate access are in [`Self::deposed`] and must
-    /// draw a backoff.
+    /// Returns the winner if it is alone, as nearly always. Else the winners are in [`Self::winners`],
+    /// earliest first and in a fixed order among equals. Stations deposed from immediate access are in
+    /// [`Self::deposed`] and must draw a backoff.
+    ///
+    /// `start` is [`Self::first`].
     #[inline]
-    pub fn seize(&mut self, start: Time, window: Duration) {
+    pub fn seize(&mut self, start: Time, window: Duration) -> Option<Winner> {
         self.winners.clear();
         self.deposed.clear();
+        let (expiry, aligned) = (self.first_expiry, self.common_start(self.first_expiry) == start);
+        if !aligned || window > self.slot.length() || !self.own.is_empty() {
+            return self.seize_out_of_step(start, window);
+        }
+        // In step with the slots: no division, and the next bucket is a slot away.
+        let station = self.ring.take(expiry);
+        self.countdowns[usize::from(station)].phase = Phase::Sending;
+        let winner = self.common_winner(station, start);
+        let after = self.ring.after(station);
+        self.base = expiry;
+        self.first_expiry = self.ring.first(expiry);
+        if after == NONE {
+            return Some(winner);
+        }
+        self.winners.push(winner);
+        self.send_from(after, start);
+        None
+    }
+
+    #[cold]
+    fn seize_out_of_step(&mut self, start: Time, window: Duration) -> Option<Winner> {
         let deadline = start + window;
-        self.base += self.take_common(start, deadline);
+        let mut due = self.common_start(self.first_expiry);
+        while due == start || due < deadline {
+            let station = self.ring.take(self.first_expiry);
+            self.send_from(station, due);
+            self.first_expiry = self.ring.first(self.base);
+            due = self.common_start(self.first_expiry);
+        }
+        self.base += self.slot.whole(start.saturating_since(self.resume));
         if !self.own.is_empty() {
             self.fold(start, deadline);
             self.winners.sort_unstable_by_key(|w| (w.start, w.station));
         }
-        self.first = Time::MAX;
+        if let [only] = self.winners[..] { Some(only) } else { None }
     }
 
-    /// Who began; valid after [`Self::seize`].
+    /// Something outside contention seizes the medium at `at`, not later than [`Self::first`]: everyone freezes,
+    /// who was due at that instant too. Fills [`Self::deposed`].
+    pub fn freeze(&mut self, at: Time) {
+        self.winners.clear();
+        self.deposed.clear();
+        self.base += self.slot.whole(at.saturating_since(self.resume));
+        self.fold(at, at);
+    }
+
+    /// Who began, when several did; valid after [`Self::seize`].
     #[inline]
     pub fn winners(&self) -> &[Winner] {
         &self.winners
     }
 
-    /// Takes everyone out of the ring who is due before `deadline`; returns the slots that passed before `start`.
     #[inline]
-    fn take_common(&mut self, start: Time, deadline: Time) -> u64 {
-        let expiry = self.first_expiry;
-        let first = self.common_start(expiry);
-        if first != start {
-            if first < deadline {
-                self.take_buckets_before(deadline);
-            }
-            return self.slot.whole(start.saturating_since(self.resume));
-        }
-        // Aligned with the slots, as nearly always: no division, and the next bucket is a slot away.
-        self.take_bucket(expiry, start);
-        if deadline > start + self.slot.length {
-            self.take_buckets_before(deadline);
-        }
-        expiry - self.base
+    fn common_winner(&self, station: u16, start: Time) -> Winner {
+        Winner { station: StationId(station), start, resumed: self.resume, host_gap: Duration::ZERO }
     }
 
-    fn take_buckets_before(&mut self, deadline: Time) {
-        loop {
-            let start = self.common_start(self.first_expiry);
-            if start >= deadline {
-                return;
-            }
-            self.take_bucket(self.first_expiry, start);
-        }
-    }
-
-    #[inline]
-    fn take_bucket(&mut self, expiry: u64, start: Time) {
-        let bucket = (expiry as usize) % BUCKETS;
-        let mut station = std::mem::replace(&mut self.heads[bucket], NONE);
-        self.clear(bucket);
+    /// `station` and those behind it in its bucket begin.
+    fn send_from(&mut self, mut station: u16, start: Time) {
         while station != NONE {
-            let index = usize::from(station);
-            self.send(index);
-            self.winners.push(Winner {
-                station: StationId(station),
-                start,
-                resumed: self.resume,
-                host_gap: Duration::ZERO,
-            });
-            station = std::mem::replace(&mut self.countdowns[index].next, NONE);
+            self.countdowns[usize::from(station)].phase = Phase::Sending;
+            self.winners.push(self.common_winner(station, start));
+            station = self.ring.after(station);
         }
-        self.first_expiry = self.scan();
     }
 
-    #[inline]
-    fn clear(&mut self, bucket: usize) {
-        let word = &mut self.occupied[bucket / 64];
-        *word &= !(1 << (bucket % 64));
-        self.summary &= !(u16::from(*word == 0) << (bucket / 64));
-    }
-
-    fn send(&mut self, index: usize) {
-        self.countdowns[index].phase = Phase::Sending;
-        self.countdowns[index].contending = false;
-        self.contenders -= 1;
-    }
-
+    /// Those in the side list who are due before `deadline` begin; the others join the common slots.
     fn fold(&mut self, start: Time, deadline: Time) {
         let mut own = std::mem::take(&mut self.own);
         for entry in own.drain(..) {
-            let index = usize::from(entry.station);
             let station = StationId(entry.station);
-            if self.countdowns[index].contending && entry.start(self.slot) < deadline {
-                self.send(index);
-                self.winners.push(Winner {
-                    station,
-                    start: entry.start(self.slot),
-                    resumed: entry.resume,
-                    host_gap: entry.host_gap,
-                });
+            let due = entry.start(self.slot);
+            if entry.contending && due < deadline {
+                self.countdowns[station.index()].phase = Phase::Sending;
+                let (resumed, host_gap) = (entry.resume, entry.host_gap);
+                self.winners.push(Winner { station, start: due, resumed, host_gap });
                 continue;
             }
             if entry.immediate {
@@ -267,16 +217,14 @@ impl Contention {
             }
             let counted = self.slot.whole(start.saturating_since(entry.resume));
             let left = u64::from(entry.left).saturating_sub(counted);
-            self.countdowns[index].phase = Phase::Common;
-            self.countdowns[index].expiry = self.base + left;
-            if self.countdowns[index].contending {
-                self.insert(entry.station, self.base + left);
-            }
+            self.count_common(station, self.base + left, entry.contending);
         }
         self.own = own;
+        self.first_own = Time::MAX;
     }
 
     /// Stations that waited for immediate access when somebody else began; valid after [`Self::seize`].
+    #[inline]
     pub fn deposed(&self) -> &[StationId] {
         &self.deposed
     }
@@ -285,7 +233,6 @@ impl Contention {
     #[inline]
     pub fn release(&mut self, resume: Time) {
         self.resume = resume;
-        self.first = self.common_start(self.first_expiry);
     }
 
     /// Gives `station` a backoff of `slots` that counts with everybody's.
@@ -293,19 +240,12 @@ impl Contention {
     /// Whether it contends or serves a post-backoff with nothing to send is `contending`.
     #[inline]
     pub fn back_off(&mut self, station: StationId, slots: u32, contending: bool) {
-        let index = station.index();
-        self.withdraw(index);
-        self.countdowns[index].phase = Phase::Common;
-        self.countdowns[index].expiry = self.base + u64::from(slots);
-        if contending {
-            self.enter(index);
-            self.insert(station.0, self.countdowns[index].expiry);
-            let start = self.common_start(self.countdowns[index].expiry);
-            self.note(start);
-        }
+        self.withdraw(station);
+        self.count_common(station, self.base + u64::from(slots), contending);
     }
 
     /// Gives `station` a backoff of `slots` that counts from `resume` on, until the medium is next busy.
+    #[inline]
     pub fn back_off_alone(
         &mut self,
         station: StationId,
@@ -317,68 +257,49 @@ impl Contention {
         if resume == self.resume {
             return self.back_off(station, slots, contending);
         }
-        let index = station.index();
-        self.withdraw(index);
-        self.countdowns[index].phase = Phase::Own;
-        let entry = Own { station: station.0, resume, left: slots, host_gap, immediate: false };
-        self.own.push(entry);
-        if contending {
-            self.enter(index);
-            self.note(entry.start(self.slot));
-        }
+        self.withdraw(station);
+        self.count_own(Own {
+            station: station.0,
+            resume,
+            left: slots,
+            host_gap,
+            contending,
+            immediate: false,
+        });
     }
 
     /// Keeps the rest of `station`'s countdown but lets it count only from `resume` on.
     pub fn delay(&mut self, station: StationId, resume: Time) {
-        let index = station.index();
-        if self.countdowns[index].phase != Phase::Common {
-            return;
+        let Countdown { expiry, phase } = self.countdowns[station.index()];
+        if matches!(phase, Phase::Idle | Phase::Contending) {
+            let left = expiry.saturating_sub(self.base) as u32;
+            self.back_off_alone(station, left, phase == Phase::Contending, resume, Duration::ZERO);
         }
-        let left = self.countdowns[index].expiry.saturating_sub(self.base) as u32;
-        let contending = self.countdowns[index].contending;
-        self.back_off_alone(station, left, contending, resume, Duration::ZERO);
-        self.first = self.earliest();
     }
 
     /// `station` has got something to send at `now` while the medium is free.
     #[inline]
     pub fn contend(&mut self, station: StationId, now: Time) {
-        let index = station.index();
-        debug_assert!(!self.countdowns[index].contending);
-        match self.countdowns[index].phase {
-            Phase::Common => {
-                if self.expired(index, now) {
-                    let resume = now.max(self.resume);
-                    self.countdowns[index].phase = Phase::Own;
-                    let host_gap = Duration::ZERO;
-                    self.own.push(Own { station: station.0, resume, left: 0, host_gap, immediate: true });
-                    self.enter(index);
-                    self.note(resume);
-                } else {
-                    let expiry = self.countdowns[index].expiry;
-                    self.enter(index);
-                    self.insert(station.0, expiry);
-                    let start = self.common_start(expiry);
-                    self.note(start);
-                }
+        let Countdown { expiry, phase } = self.countdowns[station.index()];
+        match phase {
+            Phase::Idle if expiry <= self.base + self.slot.whole(now.saturating_since(self.resume)) => {
+                let (station, resume) = (station.0, now.max(self.resume));
+                let host_gap = Duration::ZERO;
+                self.count_own(Own { station, resume, left: 0, host_gap, contending: true, immediate: true });
             }
+            Phase::Idle => self.count_common(station, expiry, true),
             Phase::Own => {
-                let slot = self.slot;
-                let entry = self
-                    .own
-                    .iter_mut()
-                    .find(|e| e.station == station.0)
-                    .expect("a station in its own phase has an entry");
-                if entry.start(slot) <= now {
+                let entry = self.own.iter_mut().find(|e| e.station == station.0);
+                let entry = entry.expect("a station in its own phase has an entry");
+                entry.contending = true;
+                if entry.start(self.slot) <= now {
                     *entry = Own { resume: now, left: 0, immediate: true, ..*entry };
                 } else if entry.left == 0 {
                     entry.immediate = true;
                 }
-                let start = entry.start(slot);
-                self.enter(index);
-                self.note(start);
+                self.first_own = self.first_own.min(entry.start(self.slot));
             }
-            Phase::Sending => unreachable!("a sending station has something to send already"),
+            Phase::Sending | Phase::Contending => unreachable!("this station has something to send already"),
         }
     }
 
@@ -391,10 +312,9 @@ impl Contention {
     /// `station` has got something to send while the medium is busy; its countdown stands.
     #[inline]
     pub fn contend_frozen(&mut self, station: StationId) {
-        let index = station.index();
-        debug_assert_eq!(self.countdowns[index].phase, Phase::Common);
-        self.enter(index);
-        self.insert(station.0, self.countdowns[index].expiry);
+        let countdown = self.countdowns[station.index()];
+        debug_assert_eq!(countdown.phase, Phase::Idle);
+        self.count_common(station, countdown.expiry, true);
     }
 
     /// `station` seizes the medium within the window in which it cannot hear who else did.
@@ -402,109 +322,50 @@ impl Contention {
         self.countdowns[station.index()].phase = Phase::Sending;
     }
 
-    fn enter(&mut self, index: usize) {
-        self.countdowns[index].contending = true;
-        self.contenders += 1;
-    }
-
-    /// Takes a station out of wherever it counts.
+    /// `station`, which counts nowhere, counts in the common slots towards `expiry`.
     #[inline]
-    fn withdraw(&mut self, index: usize) {
-        match self.countdowns[index].phase {
-            Phase::Sending => {}
-            Phase::Own => self.own.retain(|e| usize::from(e.station) != index),
-            Phase::Common if self.countdowns[index].contending => self.unlink(index),
-            Phase::Common => {}
-        }
-        if std::mem::replace(&mut self.countdowns[index].contending, false) {
-            self.contenders -= 1;
+    fn count_common(&mut self, station: StationId, expiry: u64, contending: bool) {
+        let phase = if contending { Phase::Contending } else { Phase::Idle };
+        self.countdowns[station.index()] = Countdown { expiry, phase };
+        if contending {
+            debug_assert!(expiry >= self.base && expiry - self.base < 1024);
+            self.ring.insert(station.0, expiry);
+            self.first_expiry = self.first_expiry.min(expiry);
         }
     }
 
+    /// A station that counts nowhere counts in a phase of its own.
+    fn count_own(&mut self, entry: Own) {
+        self.countdowns[usize::from(entry.station)].phase = Phase::Own;
+        if entry.contending {
+            self.first_own = self.first_own.min(entry.start(self.slot));
+        }
+        self.own.push(entry);
+    }
+
+    /// Takes a station out of wherever it counts; one that sends counts nowhere.
     #[inline]
-    fn expired(&self, index: usize, now: Time) -> bool {
-        let passed = self.slot.whole(now.saturating_since(self.resume));
-        self.countdowns[index].expiry <= self.base + passed
+    fn withdraw(&mut self, station: StationId) {
+        let Countdown { expiry, phase } = self.countdowns[station.index()];
+        if matches!(phase, Phase::Contending | Phase::Own) {
+            self.withdraw_listed(station, expiry, phase);
+        }
+    }
+
+    #[cold]
+    fn withdraw_listed(&mut self, station: StationId, expiry: u64, phase: Phase) {
+        if phase == Phase::Contending {
+            self.ring.remove(station.0, expiry);
+            self.first_expiry = self.ring.first(self.base);
+        } else {
+            self.own.retain(|e| e.station != station.0);
+            let contenders = self.own.iter().filter(|e| e.contending);
+            self.first_own = contenders.map(|e| e.start(self.slot)).min().unwrap_or(Time::MAX);
+        }
     }
 
     #[inline]
     fn common_start(&self, expiry: u64) -> Time {
         if expiry == NEVER { Time::MAX } else { self.resume + self.slot.times(expiry - self.base) }
-    }
-
-    #[inline]
-    fn note(&mut self, start: Time) {
-        self.first = self.first.min(start);
-    }
-
-    fn earliest(&self) -> Time {
-        let own = self.own.iter().filter(|e| self.countdowns[usize::from(e.station)].contending);
-        own.map(|e| e.start(self.slot)).fold(self.common_start(self.first_expiry), Time::min)
-    }
-
-    #[inline]
-    fn insert(&mut self, station: u16, expiry: u64) {
-        debug_assert!(expiry >= self.base && expiry - self.base < BUCKETS as u64);
-        let bucket = (expiry as usize) % BUCKETS;
-        self.countdowns[usize::from(station)].next = self.heads[bucket];
-        self.heads[bucket] = station;
-        self.occupied[bucket / 64] |= 1 << (bucket % 64);
-        self.summary |= 1 << (bucket / 64);
-        self.first_expiry = self.first_expiry.min(expiry);
-    }
-
-    fn unlink(&mut self, index: usize) {
-        let bucket = (self.countdowns[index].expiry as usize) % BUCKETS;
-        let after = std::mem::replace(&mut self.countdowns[index].next, NONE);
-        if usize::from(self.heads[bucket]) == index {
-            self.heads[bucket] = after;
-        } else {
-            let mut at = usize::from(self.heads[bucket]);
-            while usize::from(self.countdowns[at].next) != index {
-                at = usize::from(self.countdowns[at].next);
-            }
-            self.countdowns[at].next = after;
-        }
-        if self.heads[bucket] == NONE {
-            self.clear(bucket);
-            self.first_expiry = self.scan();
-        }
-    }
-
-    /// The smallest expiry in the ring: find-first-set from `base` on, around the ring once.
-    #[inline]
-    fn scan(&self) -> u64 {
-        let from = (self.base as usize) % BUCKETS;
-        let (word, bit) = (from / 64, from % 64);
-        let here = self.occupied[word] >> bit;
-        if here != 0 {
-            return self.base + u64::from(here.trailing_zeros());
-        }
-        let ahead = self.summary.rotate_right(word as u32 + 1);
-        if ahead == 0 {
-            return NEVER;
-        }
-        let step = ahead.trailing_zeros() as usize + 1;
-        let bits = self.occupied[(word + step) % WORDS];
-        self.base + (step * 64 - bit) as u64 + u64::from(bits.trailing_zeros())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use airperf_units::StreamKey;
-
-    #[test]
-    fn slots_are_counted_exactly_without_division() {
-        let mut random = StreamKey::new(1).stream("test");
-        for length in [1, 7, 9_000, 20_000, 50_000] {
-            let slot = Slot::new(Duration::from_ns(length));
-            let edges = (0..1_000u64).flat_map(|n| [n * length, (n + 1) * length - 1]);
-            let far = (0..10_000).map(|_| random.bits());
-            for span in edges.chain(far).chain([u64::MAX, u64::MAX - 1]) {
-                assert_eq!(slot.whole(Duration::from_ns(span)), span / length, "{span} / {length}");
-            }
-        }
     }
 }

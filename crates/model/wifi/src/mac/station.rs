@@ -87,18 +87,20 @@ impl<P> Station<P> {
         true
     }
 
-    /// Drops the head frame: it was acknowledged, or given up.
+    /// Takes the head frame out: it was acknowledged, or given up.
     #[inline]
-    pub(crate) fn finish(&mut self, now: Time, lost: bool) {
-        self.queue.pop_front();
+    pub(crate) fn finish(&mut self, now: Time, lost: bool) -> Packet<P> {
+        let packet = self.queue.pop_front().expect("a station that sends has a head frame");
         self.meter.departed(lost);
         self.read_depth(now);
         self.cw = self.cw_min;
         self.attempts = 0;
         self.sequence = (self.sequence + 1) % 4096;
         self.head_delivered = false;
+        packet
     }
 
+    #[inline]
     fn read_depth(&mut self, now: Time) {
         let waiting = self.queue.len().saturating_sub(self.interface);
         self.meter.set_depth(now, waiting as u32);

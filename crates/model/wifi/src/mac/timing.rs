@@ -47,14 +47,10 @@ impl FrameTimes {
         tables.iter().position(|t| t.rate == rate).expect("every station's rate has a table")
     }
 
+    /// How long the frame of a packet lasts, and the part of it that is the packet.
     #[inline]
-    pub(crate) fn frame(&self, packet_bytes: u32) -> Duration {
-        self.by_bytes[packet_bytes as usize].0
-    }
-
-    #[inline]
-    pub(crate) fn packet(&self, packet_bytes: u32) -> Duration {
-        self.by_bytes[packet_bytes as usize].1
+    pub(crate) fn frame_and_packet(&self, packet_bytes: u32) -> (Duration, Duration) {
+        self.by_bytes[packet_bytes as usize]
     }
 }
 

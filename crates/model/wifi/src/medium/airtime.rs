@@ -70,6 +70,13 @@ impl Airtime {
         self.until = self.until.max(until);
     }
 
+    /// Posts `span` from the last posting on.
+    #[inline]
+    pub(crate) fn add(&mut self, category: Category, span: Duration) {
+        self.spent[category as usize] += span;
+        self.until += span;
+    }
+
     /// Up to when everything is posted.
     pub(crate) fn until(&self) -> Time {
         self.until

@@ -20,28 +20,33 @@ use crate::medium::airtime::{Airtime, Category};
 use airperf_link::{Arrival, Destination, DropCause, Link, Outlet, Packet, QueueStats, StationId};
 use airperf_units::{Duration, Stream, StreamKey, Time};
 
-/// What the medium is doing and until when.
+/// What the medium is doing, until [`Domain::due`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Nothing on the air.
     Free,
-    /// Frames (or an RTS) on the air; what became of them is known at `until`.
-    OnAir { until: Time },
+    /// Frames (or an RTS) on the air; what became of them is known when the last ends.
+    OnAir,
     /// The data frame that an RTS/CTS protects.
-    Protected { until: Time },
+    Protected,
     /// SIFS and acknowledgement after a frame that was received.
-    Answered { until: Time },
+    Answered,
     /// A beacon, with the random delay before it.
-    Beacon { start: Time, until: Time },
+    Beacon,
 }
 
 /// A frame on the air.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     station: StationId,
+    to: Destination,
     start: Time,
     /// End of the first frame of the exchange: the RTS if there is one, else the data frame.
     end: Time,
+    /// Airtime of the data frame.
+    data: Duration,
+    /// The part of it that is the IP packet.
+    packet: Duration,
     attempt: u32,
     rts: bool,
     /// The receiver had this frame already: an earlier acknowledgement was lost.
@@ -57,8 +62,8 @@ pub struct Domain<P> {
     frame_times: Vec<FrameTimes>,
     contention: Contention,
     phase: Phase,
-    /// When something next becomes true: what [`Domain::next`] says, kept.
-    due: Option<Time>,
+    /// When something next becomes true; [`Time::MAX`] when nothing will.
+    due: Time,
     on_air: Vec<Transmission>,
     /// Since when somebody has had something to send while the medium was free.
     contended_since: Time,
@@ -98,7 +103,7 @@ impl<P> Domain<P> {
             stations,
             frame_times,
             phase: Phase::Free,
-            due: None,
+            due: Time::MAX,
             contended_since: Time::ZERO,
             airtime: Airtime::default(),
             present: Time::ZERO,
@@ -110,7 +115,7 @@ impl<P> Domain<P> {
             beacon: key.stream("wifi.beacon"),
             config,
         };
-        domain.due = domain.next();
+        domain.due = domain.first_start();
         Ok(domain)
     }
 
@@ -119,49 +124,51 @@ impl<P> Domain<P> {
         &self.config
     }
 
-    fn is_rts(&self, packet: &Packet<P>) -> bool {
-        let mpdu = packet.bytes + self.config.llc_bytes + self.config.mac_bytes;
-        packet.to != Destination::Broadcast && self.config.rts_threshold.is_some_and(|t| mpdu > t)
+    /// Puts `station`'s head frame (or its RTS) on the air at `start`; returns when it ends.
+    #[inline]
+    fn transmit(&mut self, station: StationId, start: Time) -> Time {
+        let sender = &mut self.stations[station.index()];
+        let attempt = sender.attempt();
+        let packet = sender.head().expect("a station that sends has a head frame");
+        let (to, bytes) = (packet.to, packet.bytes);
+        let broadcast = to == Destination::Broadcast;
+        let times = &self.frame_times[if broadcast { 0 } else { sender.times }];
+        let (data, packet) = times.frame_and_packet(bytes);
+        let mpdu = bytes + self.config.llc_bytes + self.config.mac_bytes;
+        let rts = !broadcast && self.config.rts_threshold.is_some_and(|t| mpdu > t);
+        let end = start + if rts { sender.control.rts } else { data };
+        self.on_air.push(Transmission {
+            station,
+            to,
+            start,
+            end,
+            data,
+            packet,
+            attempt,
+            rts,
+            duplicate: false,
+        });
+        end
     }
 
-    /// The table of frame times for a packet of `station` to `to`.
-    fn frame_times(&self, station: StationId, to: Destination) -> &FrameTimes {
-        match to {
-            Destination::Station(_) => &self.frame_times[self.stations[station.index()].times],
-            Destination::Broadcast => &self.frame_times[0],
-        }
-    }
-
-    fn data_airtime(&self, station: StationId) -> Duration {
-        let packet = self.stations[station.index()].head().expect("a station that sends has a head frame");
-        self.frame_times(station, packet.to).frame(packet.bytes)
-    }
-
-    /// Puts `station`'s head frame (or its RTS) on the air at `start`.
-    fn transmit(&mut self, station: StationId, start: Time) {
-        let sender = &self.stations[station.index()];
-        let rts = sender.head().is_some_and(|packet| self.is_rts(packet));
-        let airtime = if rts { sender.control.rts } else { self.data_airtime(station) };
-        let attempt = self.stations[station.index()].attempt();
-        let end = start + airtime;
-        self.on_air.push(Transmission { station, start, end, attempt, rts, duplicate: false });
-        let until = match self.phase {
-            Phase::OnAir { until } => until.max(end),
-            _ => end,
-        };
-        self.phase = Phase::OnAir { until };
-    }
-
-    /// The contention winners begin; everybody else freezes.
-    fn begin(&mut self, start: Time) {
-        self.contention.seize(start, self.config.phy.cca);
-        self.post_wait(self.contention.winners()[0]);
+    /// The contention winners begin, everybody else freezes; returns when the last of their frames ends.
+    #[inline]
+    fn begin(&mut self, start: Time) -> Time {
         self.on_air.clear();
-        for i in 0..self.contention.winners().len() {
-            let Winner { station, start, .. } = self.contention.winners()[i];
-            self.transmit(station, start);
+        let mut until = start;
+        if let Some(winner) = self.contention.seize(start, self.config.phy.cca) {
+            self.post_wait(winner);
+            until = self.transmit(winner.station, winner.start);
+        } else {
+            self.post_wait(self.contention.winners()[0]);
+            for i in 0..self.contention.winners().len() {
+                let Winner { station, start, .. } = self.contention.winners()[i];
+                until = until.max(self.transmit(station, start));
+            }
         }
         self.redraw_deposed();
+        self.phase = Phase::OnAir;
+        until
     }
 
     fn redraw_deposed(&mut self) {
@@ -173,67 +180,69 @@ impl<P> Domain<P> {
     }
 
     /// Splits the silence before a transmission from its sender's point of view.
+    #[inline]
     fn post_wait(&mut self, winner: Winner) {
         let start = winner.start;
-        let since = self.contended_since.min(start);
-        self.airtime.post(Category::Idle, since);
-        let gap_start = Time::from_ns(winner.resumed.as_ns().saturating_sub(winner.host_gap.as_ns()));
-        self.airtime.post(Category::Ifs, gap_start.min(start));
-        self.airtime.post(Category::HostGap, winner.resumed.min(start));
+        self.airtime.post(Category::Idle, self.contended_since.min(start));
+        if winner.host_gap > Duration::ZERO {
+            let gap_start = Time::from_ns(winner.resumed.as_ns().saturating_sub(winner.host_gap.as_ns()));
+            self.airtime.post(Category::Ifs, gap_start.min(start));
+            self.airtime.post(Category::HostGap, winner.resumed.min(start));
+        } else {
+            self.airtime.post(Category::Ifs, winner.resumed.min(start));
+        }
         self.airtime.post(Category::Backoff, start);
     }
 
     /// The beacon is due: contention freezes, one station's random delay runs out first and its beacon
-    /// cancels the others' (IEEE 802.11-2020 §11.1.3.3).
-    fn begin_beacon(&mut self, now: Time) {
-        self.contention.seize(now, Duration::ZERO);
+    /// cancels the others' (IEEE 802.11-2020 §11.1.3.3). Returns when the beacon ends.
+    fn begin_beacon(&mut self, now: Time) -> Time {
+        self.contention.freeze(now);
         let quiet = now.max(self.airtime.until() + self.timing.difs);
         let window = 2 * u32::from(self.config.phy.cw_min);
         let delay = (0..self.stations.len()).map(|_| self.beacon.up_to(window)).min().unwrap_or(0);
         let start = quiet + self.config.phy.slot * u64::from(delay);
-        self.phase = Phase::Beacon { start, until: start + self.timing.beacon };
+        self.phase = Phase::Beacon;
         self.airtime.post(Category::Idle, self.contended_since.min(now));
         self.airtime.post(Category::Backoff, now);
         self.redraw_deposed();
         self.next_beacon += BEACON_INTERVAL;
+        start + self.timing.beacon
     }
 
     /// The medium has fallen silent at `end`; common slots count from `resume` on.
+    #[inline]
     fn fall_silent(&mut self, end: Time, resume: Time) {
         self.phase = Phase::Free;
         self.contended_since = if self.contention.any_contender() { end } else { Time::MAX };
         self.contention.release(resume);
     }
 
-    fn next(&self) -> Option<Time> {
-        match self.phase {
-            Phase::Free => {
-                let beacon =
-                    (self.next_beacon < Time::MAX).then(|| self.next_beacon.max(self.airtime.until()));
-                match (self.contention.first(), beacon) {
-                    (Some(start), Some(beacon)) => Some(start.min(beacon)),
-                    (start, beacon) => start.or(beacon),
-                }
-            }
-            Phase::OnAir { until }
-            | Phase::Protected { until }
-            | Phase::Answered { until }
-            | Phase::Beacon { until, .. } => Some(until),
+    /// When the medium, free now, is next seized: by a contender or by a beacon.
+    #[inline]
+    fn first_start(&self) -> Time {
+        let first = self.contention.first();
+        if self.next_beacon == Time::MAX {
+            return first;
         }
+        first.min(self.next_beacon.max(self.airtime.until()))
     }
 
-    fn advance<O: Outlet<P>>(&mut self, at: Time, out: &mut O) {
+    /// What is due at `at` happens; returns when something will next.
+    #[inline]
+    fn advance<O: Outlet<P>>(&mut self, at: Time, out: &mut O) -> Time {
         match self.phase {
             Phase::Free if self.next_beacon <= at => self.begin_beacon(at),
             Phase::Free => self.begin(at),
-            Phase::OnAir { .. } => self.frames_end(at, out),
-            Phase::Protected { .. } => self.data_ends(at, out),
-            Phase::Answered { .. } => self.exchange_ends(at, out),
-            Phase::Beacon { start, .. } => self.beacon_ends(start, at, out),
+            Phase::OnAir => self.frames_end(at, out),
+            Phase::Protected => self.data_ends(at, out),
+            Phase::Answered => self.exchange_ends(at, out),
+            Phase::Beacon => self.beacon_ends(at, out),
         }
     }
 
     /// `station` had nothing to send and now has.
+    #[inline]
     fn wake(&mut self, station: StationId, now: Time) {
         match self.phase {
             Phase::Free => {
@@ -241,16 +250,17 @@ impl<P> Domain<P> {
                     self.contended_since = now;
                 }
                 self.contention.contend(station, now);
+                self.due = self.first_start();
             }
-            Phase::OnAir { .. } if self.cannot_hear(now) && self.contention.had_served(station) => {
+            _ if !self.contention.had_served(station) => self.contention.contend_frozen(station),
+            Phase::OnAir if self.cannot_hear(now) => {
                 self.contention.join(station);
-                self.transmit(station, now);
+                self.due = self.due.max(self.transmit(station, now));
             }
-            _ if self.contention.had_served(station) => {
+            _ => {
                 let slots = self.stations[station.index()].draw_backoff();
                 self.contention.back_off(station, slots, true);
             }
-            _ => self.contention.contend_frozen(station),
         }
     }
 
@@ -265,7 +275,7 @@ impl<P> Link<P> for Domain<P> {
     fn arrive(&mut self, now: Time, from: StationId, packet: Packet<P>) -> Arrival {
         self.late_arrivals += u64::from(now < self.present);
         let now = now.max(self.present);
-        debug_assert!(self.due.is_none_or(|due| due >= now), "poll up to {now} before arrive");
+        debug_assert!(self.due >= now, "poll up to {now} before arrive");
         self.present = now;
         if let Some(cause) = packet.impossible(from, self.stations.len(), self.config.mtu) {
             return Arrival::Dropped(cause);
@@ -277,24 +287,35 @@ impl<P> Link<P> for Domain<P> {
         }
         if asleep {
             self.wake(from, now);
-            self.due = self.next();
         }
         Arrival::Queued
     }
 
+    #[inline]
     fn poll<O: Outlet<P>>(&mut self, now: Time, out: &mut O) {
-        while let Some(at) = self.due
-            && at <= now
-        {
-            self.present = at;
-            self.advance(at, out);
-            self.due = self.next();
+        while self.due <= now {
+            self.due = self.advance(self.due, out);
         }
         self.present = self.present.max(now);
     }
 
+    #[inline]
+    fn run<O: Outlet<P>>(&mut self, end: Time, out: &mut O) -> Time {
+        while self.due <= end {
+            let at = self.due;
+            self.due = self.advance(at, out);
+            if out.is_waiting() && self.due > at {
+                self.present = self.present.max(at);
+                return at;
+            }
+        }
+        self.present = self.present.max(end);
+        end
+    }
+
+    #[inline]
     fn next_event(&self) -> Option<Time> {
-        self.due
+        (self.due < Time::MAX).then_some(self.due)
     }
 
     fn present(&self) -> Time {

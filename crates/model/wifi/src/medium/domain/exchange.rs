@@ -9,10 +9,10 @@ use airperf_link::{
 use airperf_units::{Duration, Time};
 
 impl<P> Domain<P> {
-    pub(super) fn beacon_ends<O: Outlet<P>>(&mut self, start: Time, end: Time, out: &mut O) {
+    pub(super) fn beacon_ends<O: Outlet<P>>(&mut self, end: Time, out: &mut O) -> Time {
         let from = StationId(self.beacon.up_to(self.stations.len() as u32 - 1) as u16);
         let frame = FrameEvent {
-            start,
+            start: end - self.timing.beacon,
             end,
             from,
             to: Destination::Broadcast,
@@ -28,88 +28,92 @@ impl<P> Domain<P> {
         out.frame(&frame, None);
         self.airtime.post(Category::Beacon, end);
         self.fall_silent(end, end + self.timing.difs);
+        self.first_start()
     }
 
     /// The frames that began together have ended.
-    pub(super) fn frames_end<O: Outlet<P>>(&mut self, at: Time, out: &mut O) {
-        let [only] = self.on_air[..] else {
+    #[inline]
+    pub(super) fn frames_end<O: Outlet<P>>(&mut self, at: Time, out: &mut O) -> Time {
+        let [only] = &self.on_air[..] else {
             return self.collision_ends(at, out);
         };
         if only.rts {
-            let until = self.protected_start(only) + self.data_airtime(only.station);
-            self.phase = Phase::Protected { until };
-            return;
+            self.phase = Phase::Protected;
+            return self.protected_start(only) + only.data;
         }
-        self.data_ends(at, out);
+        self.data_ends(at, out)
     }
 
     /// A single data frame has ended: it is received, or garbled by the channel.
-    pub(super) fn data_ends<O: Outlet<P>>(&mut self, at: Time, out: &mut O) {
-        let sent = self.on_air[0];
-        let to = self.head(sent.station).to;
-        match to {
-            Destination::Broadcast => self.broadcast_ends(sent, at, out),
-            Destination::Station(to) => {
-                if self.channel.chance(self.stations[to.index()].frame_error) {
-                    self.garbled_ends(sent, to, at, out);
-                } else {
-                    let sender = &mut self.stations[sent.station.index()];
-                    self.on_air[0].duplicate = std::mem::replace(&mut sender.head_delivered, true);
-                    if !self.on_air[0].duplicate {
-                        out.delivered(at, to, self.head(sent.station));
-                    }
-                    let ack = self.stations[sent.station.index()].control.ack;
-                    self.phase = Phase::Answered { until: at + self.timing.sifs + ack };
-                }
-            }
+    #[inline]
+    pub(super) fn data_ends<O: Outlet<P>>(&mut self, at: Time, out: &mut O) -> Time {
+        let sent = &mut self.on_air[0];
+        let Destination::Station(to) = sent.to else {
+            return self.broadcast_ends(at, out);
+        };
+        if self.channel.chance(self.stations[to.index()].frame_error) {
+            return self.garbled_ends(to, at, out);
         }
+        let sender = &mut self.stations[sent.station.index()];
+        sent.duplicate = std::mem::replace(&mut sender.head_delivered, true);
+        if !sent.duplicate {
+            out.delivered(at, to, sender.head().expect("a station that sends has a head frame"));
+        }
+        self.phase = Phase::Answered;
+        at + self.timing.sifs + sender.control.ack
     }
 
     /// The acknowledgement has ended.
-    pub(super) fn exchange_ends<O: Outlet<P>>(&mut self, at: Time, out: &mut O) {
+    #[inline]
+    pub(super) fn exchange_ends<O: Outlet<P>>(&mut self, at: Time, out: &mut O) -> Time {
         let sent = self.on_air[0];
-        let Destination::Station(to) = self.head(sent.station).to else {
+        let Destination::Station(to) = sent.to else {
             unreachable!("broadcasts are not acknowledged");
         };
-        let data_end = at - self.stations[sent.station.index()].control.ack - self.timing.sifs;
-        let ack_lost = self.channel.chance(self.stations[sent.station.index()].ack_error);
-        self.show_protection(sent, to, out);
+        let sender = &self.stations[sent.station.index()];
+        let (sifs, ack) = (self.timing.sifs, sender.control.ack);
+        let data_end = at - ack - sifs;
+        let ack_lost = self.channel.chance(sender.ack_error);
+        self.show_protection(&sent, to, out);
         let outcome = if sent.duplicate { Outcome::Duplicate } else { Outcome::Received };
-        self.show_data(sent, data_end, outcome, out);
+        self.show_data(&sent, data_end, outcome, out);
         let ack_outcome = if ack_lost { Outcome::Garbled } else { Outcome::Received };
-        self.show_control(FrameKind::Ack, sent.station, to, data_end + self.timing.sifs, ack_outcome, out);
+        self.show_control(FrameKind::Ack, sent.station, to, data_end + sifs, ack_outcome, out);
 
-        self.post_data(sent, data_end);
-        self.airtime.post(Category::Ifs, data_end + self.timing.sifs);
-        self.airtime.post(Category::Ack, at);
+        self.post_data(&sent);
+        self.airtime.add(Category::Ifs, sifs);
+        self.airtime.add(Category::Ack, ack);
         self.fall_silent(at, at + self.timing.difs);
         if ack_lost {
             self.attempt_failed(sent.station, at, at + self.timing.eifs, out);
         } else {
             self.attempt_succeeded(sent.station, at, out);
         }
+        self.first_start()
     }
 
-    fn broadcast_ends<O: Outlet<P>>(&mut self, sent: Transmission, at: Time, out: &mut O) {
+    fn broadcast_ends<O: Outlet<P>>(&mut self, at: Time, out: &mut O) -> Time {
+        let sent = self.on_air[0];
         for i in 0..self.stations.len() {
             let hears = i != sent.station.index() && !self.channel.chance(self.stations[i].frame_error);
             if hears {
-                let packet = self.stations[sent.station.index()].head().expect("the frame just sent");
-                out.delivered(at, StationId(i as u16), packet);
+                out.delivered(at, StationId(i as u16), self.head(sent.station));
             }
         }
-        self.show_data(sent, at, Outcome::Received, out);
-        self.post_data(sent, at);
+        self.show_data(&sent, at, Outcome::Received, out);
+        self.post_data(&sent);
         self.fall_silent(at, at + self.timing.difs);
         self.attempt_succeeded(sent.station, at, out);
+        self.first_start()
     }
 
     /// The channel garbled a frame: its receiver waits EIFS, everybody else its NAV.
-    fn garbled_ends<O: Outlet<P>>(&mut self, sent: Transmission, to: StationId, at: Time, out: &mut O) {
-        self.show_protection(sent, to, out);
-        self.show_data(sent, at, Outcome::Garbled, out);
+    fn garbled_ends<O: Outlet<P>>(&mut self, to: StationId, at: Time, out: &mut O) -> Time {
+        let sent = self.on_air[0];
+        self.show_protection(&sent, to, out);
+        self.show_data(&sent, at, Outcome::Garbled, out);
         if sent.rts {
-            self.post_protection(sent);
+            self.post_protection(&sent);
         }
         self.airtime.post(Category::Garbled, at);
         let ack = self.stations[sent.station.index()].control.ack;
@@ -120,34 +124,37 @@ impl<P> Domain<P> {
         if at + self.timing.eifs != nav {
             self.contention.delay(to, at + self.timing.eifs);
         }
+        self.first_start()
     }
 
     /// Several frames overlapped and none was received.
-    fn collision_ends<O: Outlet<P>>(&mut self, at: Time, out: &mut O) {
+    fn collision_ends<O: Outlet<P>>(&mut self, at: Time, out: &mut O) -> Time {
         for i in 0..self.on_air.len() {
             let sent = self.on_air[i];
-            if sent.rts {
-                let Destination::Station(to) = self.head(sent.station).to else { continue };
-                self.show_control(FrameKind::Rts, sent.station, to, sent.start, Outcome::Collided, out);
-            } else {
-                self.show_data(sent, sent.end, Outcome::Collided, out);
+            match sent.to {
+                Destination::Station(to) if sent.rts => {
+                    self.show_control(FrameKind::Rts, sent.station, to, sent.start, Outcome::Collided, out);
+                }
+                _ => self.show_data(&sent, sent.end, Outcome::Collided, out),
             }
         }
         self.airtime.post(Category::Collision, at);
         self.fall_silent(at, at + self.timing.eifs);
         // Senders first wait out their ACK timeout, but never less than until the medium is free.
         for i in 0..self.on_air.len() {
-            let Transmission { station, end, .. } = self.on_air[i];
-            let resume = at.max(end + self.timing.ack_timeout) + self.timing.difs;
-            if self.head(station).to == Destination::Broadcast {
+            let Transmission { station, to, end, .. } = self.on_air[i];
+            if to == Destination::Broadcast {
                 self.retire(station, at, Some(LossCause::NotReceived), out);
                 self.next_backoff(station, at, at + self.timing.difs, Duration::ZERO);
             } else {
+                let resume = at.max(end + self.timing.ack_timeout) + self.timing.difs;
                 self.attempt_failed(station, at, resume, out);
             }
         }
+        self.first_start()
     }
 
+    #[inline]
     fn attempt_succeeded<O: Outlet<P>>(&mut self, station: StationId, at: Time, out: &mut O) {
         self.retire(station, at, None, out);
         let gap = self.stations[station.index()].draw_host_gap();
@@ -167,16 +174,18 @@ impl<P> Domain<P> {
     }
 
     /// The head frame of `station` is done with: received, or lost for a cause.
+    #[inline]
     fn retire<O: Outlet<P>>(&mut self, station: StationId, at: Time, loss: Option<LossCause>, out: &mut O) {
-        let packet = self.head(station);
+        let sender = &mut self.stations[station.index()];
+        let packet = sender.finish(at, loss.is_some());
         if let Some(cause) = loss {
-            out.lost(at, station, packet, cause);
+            out.lost(at, station, &packet, cause);
         }
-        out.departed(at, station, packet);
-        self.stations[station.index()].finish(at, loss.is_some());
+        out.departed(at, station, &packet);
     }
 
     /// Draws the backoff that every attempt ends with, also when nothing is left to send (post-backoff).
+    #[inline]
     fn next_backoff(&mut self, station: StationId, silent_since: Time, resume: Time, gap: Duration) {
         let sender = &mut self.stations[station.index()];
         let slots = sender.draw_backoff();
@@ -187,16 +196,17 @@ impl<P> Domain<P> {
         self.contention.back_off_alone(station, slots, contending, resume + gap, gap);
     }
 
+    #[inline]
     fn head(&self, station: StationId) -> &Packet<P> {
         self.stations[station.index()].head().expect("a station that sends has a head frame")
     }
 
     /// When the data frame begins that `sent`, an RTS, protects.
-    fn protected_start(&self, sent: Transmission) -> Time {
+    fn protected_start(&self, sent: &Transmission) -> Time {
         sent.end + self.timing.sifs + self.stations[sent.station.index()].control.cts + self.timing.sifs
     }
 
-    fn post_protection(&mut self, sent: Transmission) {
+    fn post_protection(&mut self, sent: &Transmission) {
         let (sifs, data_start) = (self.timing.sifs, self.protected_start(sent));
         self.airtime.post(Category::Control, sent.end);
         self.airtime.post(Category::Ifs, sent.end + sifs);
@@ -204,19 +214,20 @@ impl<P> Domain<P> {
         self.airtime.post(Category::Ifs, data_start);
     }
 
-    fn post_data(&mut self, sent: Transmission, end: Time) {
+    /// Posts a frame that was received, with the RTS and CTS before it.
+    #[inline]
+    fn post_data(&mut self, sent: &Transmission) {
         if sent.rts {
             self.post_protection(sent);
         }
         if sent.attempt > 1 {
-            return self.airtime.post(Category::Retry, end);
+            return self.airtime.add(Category::Retry, sent.data);
         }
-        let packet = self.head(sent.station);
-        let data = self.frame_times(sent.station, packet.to).packet(packet.bytes);
-        self.airtime.post(Category::Headers, end - data);
-        self.airtime.post(Category::Data, end);
+        self.airtime.add(Category::Headers, sent.data - sent.packet);
+        self.airtime.add(Category::Data, sent.packet);
     }
 
+    #[inline]
     fn sniff(&mut self, outcome: Outcome) -> Heard {
         match outcome {
             Outcome::Collided => Heard::BadFcs,
@@ -226,17 +237,18 @@ impl<P> Domain<P> {
         }
     }
 
-    fn show_data<O: Outlet<P>>(&mut self, sent: Transmission, end: Time, outcome: Outcome, out: &mut O) {
+    #[inline]
+    fn show_data<O: Outlet<P>>(&mut self, sent: &Transmission, end: Time, outcome: Outcome, out: &mut O) {
         let sniffer = self.sniff(outcome);
         let station = &self.stations[sent.station.index()];
         let packet = station.head().expect("a station that sends has a head frame");
-        let broadcast = packet.to == Destination::Broadcast;
+        let broadcast = sent.to == Destination::Broadcast;
         let start = if sent.rts { self.protected_start(sent) } else { sent.start };
         let frame = FrameEvent {
             start,
             end,
             from: sent.station,
-            to: packet.to,
+            to: sent.to,
             kind: FrameKind::Data,
             rate: if broadcast { self.config.phy.lowest_rate() } else { station.rate },
             bytes: packet.bytes + self.config.llc_bytes + self.config.mac_bytes,
@@ -249,6 +261,7 @@ impl<P> Domain<P> {
     }
 
     /// Shows a control frame of the exchange that `sender` began with `receiver`.
+    #[inline]
     fn show_control<O: Outlet<P>>(
         &mut self,
         kind: FrameKind,
@@ -281,7 +294,8 @@ impl<P> Domain<P> {
     }
 
     /// The RTS and CTS before a protected data frame.
-    fn show_protection<O: Outlet<P>>(&mut self, sent: Transmission, to: StationId, out: &mut O) {
+    #[inline]
+    fn show_protection<O: Outlet<P>>(&mut self, sent: &Transmission, to: StationId, out: &mut O) {
         if sent.rts {
             let cts_start = sent.end + self.timing.sifs;
             self.show_control(FrameKind::Rts, sent.station, to, sent.start, Outcome::Received, out);
