@@ -1,6 +1,6 @@
 //! What is fed, and with what: each target has good inputs to start from and a parser.
 
-use crate::conversation;
+use crate::{captures, conversation, kept};
 use airperf_scenario::Scenario;
 use airperf_wire::{Ipv4, Tcp, TcpOptions, TcpPacket};
 
@@ -27,6 +27,8 @@ pub(crate) const ALL: &[Target] = &[
         words: conversation::WORDS,
         parse: conversation::track,
     },
+    Target { name: "container", seeds: kept::containers, words: captures::WORDS, parse: captures::read },
+    Target { name: "capture", seeds: kept::captures, words: conversation::WORDS, parse: captures::frames },
 ];
 
 const SCENARIO_WORDS: &[&str] = &[
@@ -98,7 +100,7 @@ fn packets() -> Vec<Vec<u8>> {
 fn parse_packet(input: &[u8]) -> bool {
     let Ok(ip) = Ipv4::parse(input) else { return false };
     let _ = (ip.payload(), ip.payload_len(), ip.total_len(), ip.checksum_is_right(), ip.is_later_fragment());
-    let Ok(tcp) = Tcp::parse(&ip) else { return false };
+    let Ok(tcp) = Tcp::parse(ip.payload(), ip.payload_len()) else { return false };
     let _ = (tcp.payload(), tcp.payload_len(), tcp.checksum_is_right(ip.source(), ip.destination()));
     tcp.options().count() <= 40
 }

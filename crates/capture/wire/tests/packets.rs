@@ -45,7 +45,10 @@ fn a_syn_byte_by_byte() {
     assert_eq!(out, expected);
     let ip = Ipv4::parse(&out).unwrap();
     assert!(ip.checksum_is_right());
-    assert_eq!(Tcp::parse(&ip).unwrap().checksum_is_right(SOURCE, DESTINATION), Some(true));
+    assert_eq!(
+        Tcp::parse(ip.payload(), ip.payload_len()).unwrap().checksum_is_right(SOURCE, DESTINATION),
+        Some(true)
+    );
 }
 
 #[test]
@@ -64,7 +67,10 @@ fn malformed_options_end_the_list() {
     let mut out = Vec::new();
     packet(TcpOptions { mss: Some(1460), timestamps: Some((1, 2)), ..TcpOptions::default() })
         .write(&[], &mut out);
-    let options = |out: &[u8]| Tcp::parse(&Ipv4::parse(out).unwrap()).unwrap().options().count();
+    let options = |out: &[u8]| {
+        let ip = Ipv4::parse(out).unwrap();
+        Tcp::parse(ip.payload(), ip.payload_len()).unwrap().options().count()
+    };
     assert_eq!(options(&out), 2);
     for length in [0, 1, 200] {
         let mut broken = out.clone();
@@ -96,7 +102,7 @@ proptest! {
         let ip = Ipv4::parse(&out).unwrap();
         prop_assert!(ip.checksum_is_right());
         prop_assert_eq!((ip.source(), ip.destination(), ip.identification()), (SOURCE, DESTINATION, identification));
-        let tcp = Tcp::parse(&ip).unwrap();
+        let tcp = Tcp::parse(ip.payload(), ip.payload_len()).unwrap();
         prop_assert_eq!(tcp.checksum_is_right(SOURCE, DESTINATION), Some(true));
         prop_assert_eq!((tcp.source_port(), tcp.destination_port()), ports);
         prop_assert_eq!((tcp.seq(), tcp.ack()), numbers);
@@ -124,7 +130,7 @@ proptest! {
         }
         if let Ok(ip) = Ipv4::parse(&bytes) {
             prop_assert!(ip.payload().len() <= ip.payload_len());
-            if let Ok(tcp) = Tcp::parse(&ip) {
+            if let Ok(tcp) = Tcp::parse(ip.payload(), ip.payload_len()) {
                 prop_assert!(tcp.payload().len() <= tcp.payload_len());
                 prop_assert!(tcp.options().count() <= 20);
                 let _ = tcp.checksum_is_right(ip.source(), ip.destination());
@@ -141,7 +147,7 @@ proptest! {
             return Ok(());
         };
         prop_assert_eq!(ip.total_len(), 140);
-        match Tcp::parse(&ip) {
+        match Tcp::parse(ip.payload(), ip.payload_len()) {
             Ok(tcp) => {
                 prop_assert_eq!((tcp.payload_len(), tcp.payload().len()), (88, cut.saturating_sub(52)));
                 prop_assert_eq!(tcp.checksum_is_right(SOURCE, DESTINATION), None);

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use airperf_units::{Rate, Time};
-use airperf_wire::pcapng::{Interface, LinkType, Writer};
+use airperf_wire::LinkType;
+use airperf_wire::pcapng::{Interface, Writer};
 use airperf_wire::{
     AirCapture, AirConfig, AirFrame, AirKind, EtherCapture, Flags, TcpOptions, TcpPacket, station_mac,
 };
@@ -245,7 +246,7 @@ fn the_exchange_is_read_from_all_three_link_types() {
 
     let path = home.path().join("ip.pcapng");
     let mut capture = Writer::new(Vec::new(), "test", 0).unwrap();
-    let interface = Interface { link_type: LinkType::RawIp, name: "tun", description: "station" };
+    let interface = Interface { link_type: LinkType::RAW, name: "tun", description: "station" };
     let interface = capture.interface(interface).unwrap();
     for (n, (_, packet)) in exchange().iter().enumerate() {
         capture.packet(interface, n as u64 * 1_000_000, &[packet], Some("a comment")).unwrap();

@@ -8,7 +8,8 @@ use std::net::Ipv4Addr;
 
 use airperf_units::Time;
 
-use crate::pcapng::{Interface, InterfaceId, LinkType, Writer};
+use crate::LinkType;
+use crate::pcapng::{Interface, InterfaceId, Writer};
 use crate::{BROADCAST, Mac, station_mac};
 
 /// minFrameSize less the frame check sequence (IEEE 802.3-2018 Table 4-2).
@@ -52,7 +53,7 @@ impl<W: Write> EtherCapture<W> {
     ) -> io::Result<Self> {
         let mut writer = Writer::new(sink, concat!("airperf ", env!("CARGO_PKG_VERSION")), epoch_ns)?;
         let description = "tap on the segment";
-        let interface = Interface { link_type: LinkType::Ethernet, name: "wire", description };
+        let interface = Interface { link_type: LinkType::ETHERNET, name: "wire", description };
         let interface = writer.interface(interface)?;
         writer.names(stations)?;
         Ok(Self { writer, interface })

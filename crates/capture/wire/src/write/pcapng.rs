@@ -9,17 +9,7 @@
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
-/// What the packets of an interface begin with (the registry of link types at tcpdump.org).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-pub enum LinkType {
-    /// Ethernet header, without frame check sequence.
-    Ethernet = 1,
-    /// IPv4 or IPv6 header.
-    RawIp = 101,
-    /// Radiotap, then an 802.11 header.
-    Radiotap = 127,
-}
+use crate::LinkType;
 
 /// An interface of a capture.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +20,15 @@ pub struct Interface<'a> {
     pub name: &'a str,
     /// What it is, for a reader.
     pub description: &'a str,
+}
+
+/// What is said of a packet beside its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Notes<'a> {
+    /// Octets of frame check sequence at its end, 1 to 15, where its interface says otherwise.
+    pub fcs_octets: Option<u8>,
+    /// A comment for a reader.
+    pub comment: Option<&'a str>,
 }
 
 /// Number of an interface within its capture, from [`Writer::interface`].
@@ -51,6 +50,8 @@ const SHB_USERAPPL: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_DESCRIPTION: u16 = 3;
 const IF_TSRESOL: u16 = 9;
+const IF_FCSLEN: u16 = 13;
+const EPB_FLAGS: u16 = 2;
 /// Time stamps count units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 const NRB_RECORD_IPV4: u16 = 1;
@@ -88,7 +89,7 @@ impl<W: Write> Writer<W> {
     /// The sink's.
     pub fn interface(&mut self, interface: Interface<'_>) -> io::Result<InterfaceId> {
         let mut body = Vec::new();
-        body.extend_from_slice(&(interface.link_type as u16).to_le_bytes());
+        body.extend_from_slice(&(interface.link_type.0).to_le_bytes());
         body.extend_from_slice(&[0; 2]);
         // No limit on the length of packets.
         body.extend_from_slice(&0u32.to_le_bytes());
@@ -99,6 +100,51 @@ impl<W: Write> Writer<W> {
         self.block(INTERFACE_DESCRIPTION, &body)?;
         self.interfaces += 1;
         Ok(InterfaceId(self.interfaces - 1))
+    }
+
+    /// Adds an interface of another capture; `name` is empty where it has none, `snap_length` 0 where there
+    /// is no limit.
+    ///
+    /// # Errors
+    /// The sink's.
+    pub fn captured_interface(
+        &mut self,
+        link_type: LinkType,
+        name: &str,
+        snap_length: u32,
+        fcs_octets: Option<u8>,
+    ) -> io::Result<InterfaceId> {
+        let mut body = Vec::new();
+        body.extend_from_slice(&link_type.0.to_le_bytes());
+        body.extend_from_slice(&[0; 2]);
+        body.extend_from_slice(&snap_length.to_le_bytes());
+        if !name.is_empty() {
+            option(&mut body, IF_NAME, name.as_bytes());
+        }
+        option(&mut body, IF_TSRESOL, &[NANOSECONDS]);
+        if let Some(octets) = fcs_octets {
+            // In bits.
+            option(&mut body, IF_FCSLEN, &[octets.saturating_mul(8)]);
+        }
+        end_of_options(&mut body);
+        self.block(INTERFACE_DESCRIPTION, &body)?;
+        self.interfaces += 1;
+        Ok(InterfaceId(self.interfaces - 1))
+    }
+
+    /// Adds a packet of which `bytes` were captured and `original` sent.
+    ///
+    /// # Errors
+    /// The sink's; [`io::ErrorKind::InvalidInput`] for 4 GiB or more, or a comment of more than 65,535 bytes.
+    pub fn captured(
+        &mut self,
+        interface: InterfaceId,
+        time_ns: u64,
+        bytes: &[u8],
+        original: u32,
+        notes: Notes<'_>,
+    ) -> io::Result<()> {
+        self.enhanced_packet(interface, time_ns, &[bytes], Some(original), notes)
     }
 
     /// Gives IPv4 addresses the names of the stations that have them.
@@ -120,7 +166,8 @@ impl<W: Write> Writer<W> {
     /// Adds a packet made of `parts`, seen on `interface` at `time_ns` since the start of the run.
     ///
     /// # Errors
-    /// The sink's; [`io::ErrorKind::InvalidInput`] for a packet of 4 GiB or more.
+    /// The sink's; [`io::ErrorKind::InvalidInput`] for a packet of 4 GiB or more, or a comment of more than
+    /// 65,535 bytes.
     pub fn packet(
         &mut self,
         interface: InterfaceId,
@@ -128,8 +175,27 @@ impl<W: Write> Writer<W> {
         parts: &[&[u8]],
         comment: Option<&str>,
     ) -> io::Result<()> {
+        self.enhanced_packet(interface, time_ns, parts, None, Notes { fcs_octets: None, comment })
+    }
+
+    /// A packet of which all or less than `original` bytes were captured.
+    fn enhanced_packet(
+        &mut self,
+        interface: InterfaceId,
+        time_ns: u64,
+        parts: &[&[u8]],
+        original: Option<u32>,
+        Notes { fcs_octets, comment }: Notes<'_>,
+    ) -> io::Result<()> {
         let length: usize = parts.iter().map(|p| p.len()).sum();
-        let options = comment.map_or(0, |c| 4 + padded(c.len()) + 4);
+        let comment_length = u16::try_from(comment.map_or(0, str::len)).map_err(|_| {
+            io::Error::new(io::ErrorKind::InvalidInput, "a comment of more than 65,535 bytes")
+        })?;
+        let flags = if fcs_octets.is_some() { 8 } else { 0 };
+        let options = match flags + comment.map_or(0, |c| 4 + padded(c.len())) {
+            0 => 0,
+            length => length + 4,
+        };
         let total = BLOCK_OVERHEAD + PACKET_FIELDS + padded(length) + options;
         let total = u32::try_from(total)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, format!("packet of {length} bytes")))?;
@@ -141,7 +207,7 @@ impl<W: Write> Writer<W> {
             (time >> 32) as u32,
             time as u32,
             length as u32,
-            length as u32,
+            original.unwrap_or(length as u32),
         ];
         let mut head = [0; 28];
         for (place, word) in head.chunks_exact_mut(4).zip(words) {
@@ -154,9 +220,16 @@ impl<W: Write> Writer<W> {
         self.pad(length)?;
         if let Some(comment) = comment {
             self.sink.write_all(&OPT_COMMENT.to_le_bytes())?;
-            self.sink.write_all(&(comment.len() as u16).to_le_bytes())?;
+            self.sink.write_all(&comment_length.to_le_bytes())?;
             self.sink.write_all(comment.as_bytes())?;
             self.pad(comment.len())?;
+        }
+        if let Some(octets) = fcs_octets {
+            self.sink.write_all(&EPB_FLAGS.to_le_bytes())?;
+            self.sink.write_all(&4u16.to_le_bytes())?;
+            self.sink.write_all(&(u32::from(octets & 15) << 5).to_le_bytes())?;
+        }
+        if options > 0 {
             self.sink.write_all(&[0; 4])?;
         }
         self.sink.write_all(&total.to_le_bytes())
@@ -205,7 +278,7 @@ mod tests {
     #[test]
     fn a_small_capture_byte_by_byte() {
         let mut writer = Writer::new(Vec::new(), "app", 1_000).unwrap();
-        let interface = Interface { link_type: LinkType::RawIp, name: "a", description: "bc" };
+        let interface = Interface { link_type: LinkType::RAW, name: "a", description: "bc" };
         let id = writer.interface(interface).unwrap();
         writer.packet(id, 1 << 32, &[&[1, 2], &[3]], Some("why")).unwrap();
         let bytes = writer.into_inner();
@@ -219,5 +292,23 @@ mod tests {
             1, 0, 3, 0, b'w', b'h', b'y', 0, 0, 0, 0, 0, 48, 0, 0, 0,
         ];
         assert_eq!(bytes, expected);
+    }
+
+    #[test]
+    fn a_packet_of_another_capture_keeps_what_is_said_of_it() {
+        let mut writer = Writer::new(Vec::new(), "app", 0).unwrap();
+        let id = writer.captured_interface(LinkType::ETHERNET, "", 96, None).unwrap();
+        let start = writer.sink.len();
+        let notes = Notes { fcs_octets: Some(4), comment: Some("why") };
+        writer.captured(id, 1, &[7], 60, notes).unwrap();
+        #[rustfmt::skip]
+        let expected: &[u8] = &[
+            6, 0, 0, 0, 56, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 60, 0, 0, 0, 7, 0, 0, 0,
+            1, 0, 3, 0, b'w', b'h', b'y', 0, 2, 0, 4, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 56, 0, 0, 0,
+        ];
+        assert_eq!(&writer.sink[start..], expected);
+        let long = "x".repeat(65_536);
+        let notes = Notes { fcs_octets: None, comment: Some(&long) };
+        assert_eq!(writer.captured(id, 1, &[], 0, notes).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 }

@@ -1,11 +1,14 @@
 //! Views of TCP headers and options, where they lie.
 //!
-//! Reference: RFC 9293 §3.1, options of RFC 7323 (window scale, timestamps) and RFC 2018 (SACK). A cut
-//! segment keeps its length, which the IP header tells. Leaves out any meaning of the numbers.
+//! Reference: RFC 9293 §3.1. A cut segment keeps its length, which the IP header tells. Leaves out any meaning of the
+//! numbers.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
-use crate::ip::{Ipv4, checksum, pseudo_header, u16_at, u32_at};
+use crate::view::checksum::{checksum, pseudo_header};
+use crate::view::ip::PROTOCOL_TCP;
+use crate::view::ipv4::{u16_at, u32_at};
+use crate::view::tcp_option::Options;
 
 const SHORTEST_HEADER: usize = 20;
 
@@ -75,13 +78,13 @@ pub struct Tcp<'a> {
 }
 
 impl<'a> Tcp<'a> {
-    /// The segment that `packet` carries; check the protocol number and
-    /// [`Ipv4::is_later_fragment`] first.
+    /// The segment in the payload of an IP packet: `bytes` as far as captured, of `length` octets sent. Check the
+    /// protocol number, and that the packet is no later fragment, first.
     ///
     /// # Errors
     /// [`TcpError`]; options and payload may be cut.
-    pub fn parse(packet: &Ipv4<'a>) -> Result<Self, TcpError> {
-        let (bytes, length) = (packet.payload(), packet.payload_len());
+    #[inline]
+    pub fn parse(bytes: &'a [u8], length: usize) -> Result<Self, TcpError> {
         if bytes.len() < SHORTEST_HEADER {
             return Err(TcpError::Cut { have: bytes.len() });
         }
@@ -117,6 +120,11 @@ impl<'a> Tcp<'a> {
         Flags(self.bytes[13])
     }
 
+    /// Where urgent data ends, from the sequence number; valid with [`Flags::URG`].
+    pub fn urgent(&self) -> u16 {
+        u16_at(self.bytes, 18)
+    }
+
     /// Window, not scaled.
     pub fn window(&self) -> u16 {
         u16_at(self.bytes, 14)
@@ -134,72 +142,23 @@ impl<'a> Tcp<'a> {
 
     /// The options, as far as they were captured and well-formed.
     pub fn options(&self) -> Options<'a> {
-        Options { rest: &self.bytes[SHORTEST_HEADER..self.header.min(self.bytes.len())] }
+        Options::new(self.option_bytes())
+    }
+
+    /// The octets of the options as far as they were captured.
+    #[inline]
+    pub fn option_bytes(&self) -> &'a [u8] {
+        self.bytes.get(SHORTEST_HEADER..self.header.min(self.bytes.len())).unwrap_or_default()
     }
 
     /// Whether the checksum is right; `None` when the segment was cut and nobody can tell.
-    pub fn checksum_is_right(&self, source: Ipv4Addr, destination: Ipv4Addr) -> Option<bool> {
+    pub fn checksum_is_right(
+        &self,
+        source: impl Into<IpAddr>,
+        destination: impl Into<IpAddr>,
+    ) -> Option<bool> {
         let whole = self.bytes.len() == self.length;
-        whole.then(|| checksum(pseudo_header(source, destination, self.length), self.bytes) == 0)
-    }
-}
-
-/// An option of a TCP header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TcpOption<'a> {
-    /// Largest payload the sender accepts.
-    Mss(u16),
-    /// The sender's windows count units of 2 to this power.
-    WindowScale(u8),
-    /// The sender understands SACK.
-    SackPermitted,
-    /// Blocks received out of order: pairs of 32-bit numbers, first octet and the one after the last.
-    Sack(&'a [u8]),
-    /// The sender's clock and the echo of the receiver's.
-    Timestamps {
-        /// The sender's clock.
-        value: u32,
-        /// What the receiver's clock last said.
-        echo: u32,
-    },
-    /// Anything else.
-    Other {
-        /// Option kind.
-        kind: u8,
-        /// What follows kind and length.
-        data: &'a [u8],
-    },
-}
-
-/// Iterator over options; ends at the first that is malformed.
-#[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Iterator for Options<'a> {
-    type Item = TcpOption<'a>;
-
-    fn next(&mut self) -> Option<TcpOption<'a>> {
-        // No-operation.
-        while let [1, rest @ ..] = self.rest {
-            self.rest = rest;
-        }
-        let [kind, length, ..] = *self.rest else { return None };
-        // End of options; and a length that does not cover itself could loop for ever.
-        if kind == 0 || length < 2 {
-            return None;
-        }
-        let (option, rest) = self.rest.split_at_checked(usize::from(length))?;
-        self.rest = rest;
-        let data = &option[2..];
-        Some(match (kind, data.len()) {
-            (2, 2) => TcpOption::Mss(u16_at(data, 0)),
-            (3, 1) => TcpOption::WindowScale(data[0]),
-            (4, 0) => TcpOption::SackPermitted,
-            (5, n) if n % 8 == 0 => TcpOption::Sack(data),
-            (8, 8) => TcpOption::Timestamps { value: u32_at(data, 0), echo: u32_at(data, 4) },
-            _ => TcpOption::Other { kind, data },
-        })
+        let pseudo = || pseudo_header(source, destination, PROTOCOL_TCP, self.length);
+        whole.then(|| checksum(pseudo(), self.bytes) == 0)
     }
 }

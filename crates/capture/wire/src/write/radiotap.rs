@@ -7,19 +7,19 @@ use airperf_units::Rate;
 
 /// What the sniffer's radio says about a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Radiotap {
+pub(crate) struct Radiotap {
     /// When the first bit of the MAC frame arrived, in microseconds.
-    pub tsft_us: u64,
+    pub(crate) tsft_us: u64,
     /// Rate of the body; a multiple of 500 kbit/s.
-    pub rate: Rate,
+    pub(crate) rate: Rate,
     /// Channel of the 2.4 GHz band, 1 to 14.
-    pub channel: u8,
+    pub(crate) channel: u8,
     /// Whether the preamble was short.
-    pub short_preamble: bool,
+    pub(crate) short_preamble: bool,
     /// Whether the frame check sequence is wrong.
-    pub bad_fcs: bool,
+    pub(crate) bad_fcs: bool,
     /// Attempts before this one. A radio knows it of its own frames only; a model knows it of all.
-    pub retries: u8,
+    pub(crate) retries: u8,
 }
 
 const PRESENT_TSFT: u32 = 1 << 0;
@@ -37,10 +37,10 @@ const CHANNEL_2GHZ: u16 = 0x0080;
 
 impl Radiotap {
     /// Length of the header.
-    pub const BYTES: usize = 23;
+    pub(crate) const BYTES: usize = 23;
 
     /// The header; fields stand at multiples of their size, little-endian.
-    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+    pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut header = [0; Self::BYTES];
         let present = PRESENT_TSFT | PRESENT_FLAGS | PRESENT_RATE | PRESENT_CHANNEL | PRESENT_DATA_RETRIES;
         header[2..4].copy_from_slice(&(Self::BYTES as u16).to_le_bytes());

@@ -6,7 +6,8 @@
 use std::net::Ipv4Addr;
 
 use crate::Flags;
-use crate::ip::{PROTOCOL_TCP, checksum, pseudo_header};
+use crate::view::checksum::{checksum, pseudo_header};
+use crate::view::ip::PROTOCOL_TCP;
 
 /// Most octets of TCP options.
 const MOST_OPTIONS: usize = 40;
@@ -144,7 +145,8 @@ impl TcpPacket<'_> {
         out.extend_from_slice(&[0; 4]);
         self.options.write(out);
         out.extend_from_slice(payload);
-        let check = checksum(pseudo_header(self.source, self.destination, segment), &out[IP_HEADER..]);
+        let check =
+            checksum(pseudo_header(self.source, self.destination, PROTOCOL_TCP, segment), &out[IP_HEADER..]);
         out[IP_HEADER + 16..IP_HEADER + 18].copy_from_slice(&check.to_be_bytes());
     }
 }

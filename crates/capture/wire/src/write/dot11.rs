@@ -19,22 +19,22 @@ const LLC_SNAP_IPV4: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
 
 /// What a beacon announces.
 #[derive(Clone, Copy, Debug)]
-pub struct Beacon<'a> {
+pub(crate) struct Beacon<'a> {
     /// Time of the cell's clock, in microseconds.
-    pub timestamp_us: u64,
+    pub(crate) timestamp_us: u64,
     /// Time between beacons, in units of 1024 µs.
-    pub interval_tu: u16,
+    pub(crate) interval_tu: u16,
     /// Name of the network, at most 32 octets.
-    pub ssid: &'a str,
+    pub(crate) ssid: &'a str,
     /// Channel, 1 to 14.
-    pub channel: u8,
+    pub(crate) channel: u8,
     /// Whether short preambles are allowed.
-    pub short_preamble: bool,
+    pub(crate) short_preamble: bool,
 }
 
 /// The bytes of a frame but for the packet it carries and the FCS; owns one buffer that is used again.
 #[derive(Clone, Debug, Default)]
-pub struct Dot11 {
+pub(crate) struct Dot11 {
     header: Vec<u8>,
 }
 
@@ -42,7 +42,7 @@ impl Dot11 {
     /// Header, LLC and SNAP of a data frame that carries an IPv4 packet within an ad hoc network.
     ///
     /// `duration_us` is how long the medium is reserved after the frame, `sequence` below 4096.
-    pub fn data(&mut self, from: Mac, to: Mac, sequence: u16, retry: bool, duration_us: u16) -> &[u8] {
+    pub(crate) fn data(&mut self, from: Mac, to: Mac, sequence: u16, retry: bool, duration_us: u16) -> &[u8] {
         self.start(DATA, if retry { RETRY } else { 0 }, duration_us);
         for address in [to, from, IBSS] {
             self.header.extend_from_slice(&address);
@@ -54,14 +54,14 @@ impl Dot11 {
     }
 
     /// An acknowledgement to `to`.
-    pub fn ack(&mut self, to: Mac) -> &[u8] {
+    pub(crate) fn ack(&mut self, to: Mac) -> &[u8] {
         self.start(ACK, 0, 0);
         self.header.extend_from_slice(&to);
         &self.header
     }
 
     /// A request to send from `from` to `to`.
-    pub fn rts(&mut self, from: Mac, to: Mac, retry: bool, duration_us: u16) -> &[u8] {
+    pub(crate) fn rts(&mut self, from: Mac, to: Mac, retry: bool, duration_us: u16) -> &[u8] {
         self.start(RTS, if retry { RETRY } else { 0 }, duration_us);
         self.header.extend_from_slice(&to);
         self.header.extend_from_slice(&from);
@@ -69,14 +69,14 @@ impl Dot11 {
     }
 
     /// A clear to send to `to`.
-    pub fn cts(&mut self, to: Mac, duration_us: u16) -> &[u8] {
+    pub(crate) fn cts(&mut self, to: Mac, duration_us: u16) -> &[u8] {
         self.start(CTS, 0, duration_us);
         self.header.extend_from_slice(&to);
         &self.header
     }
 
     /// A beacon of the ad hoc network, with the rates of 802.11b, 1 and 2 Mbit/s being basic.
-    pub fn beacon(&mut self, from: Mac, sequence: u16, beacon: Beacon<'_>) -> &[u8] {
+    pub(crate) fn beacon(&mut self, from: Mac, sequence: u16, beacon: Beacon<'_>) -> &[u8] {
         const CAPABILITY_IBSS: u16 = 0x0002;
         const CAPABILITY_SHORT_PREAMBLE: u16 = 0x0020;
         self.start(BEACON, 0, 0);

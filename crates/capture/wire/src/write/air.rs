@@ -9,8 +9,11 @@ use std::io::{self, Write};
 
 use airperf_units::{Duration, Rate, Time};
 
-use crate::pcapng::{Interface, InterfaceId, LinkType, Writer};
-use crate::{BROADCAST, Beacon, Dot11, Radiotap, fcs, station_mac};
+use crate::LinkType;
+use crate::pcapng::{Interface, InterfaceId, Writer};
+use crate::write::dot11::{Beacon, Dot11, fcs};
+use crate::write::radiotap::Radiotap;
+use crate::{BROADCAST, station_mac};
 
 /// What all frames of a capture have in common.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,7 +112,7 @@ impl<W: Write> AirCapture<W> {
         let application = concat!("airperf ", env!("CARGO_PKG_VERSION"));
         let mut writer = Writer::new(sink, application, epoch_ns)?;
         let description = "sniffer within reach of every station";
-        let interface = Interface { link_type: LinkType::Radiotap, name: "air", description };
+        let interface = Interface { link_type: LinkType::RADIOTAP, name: "air", description };
         let interface = writer.interface(interface)?;
         writer.names(stations)?;
         let ack_reservation = config.sifs + config.preamble + config.control_rate.time_for(14);

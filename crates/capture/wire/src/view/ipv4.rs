@@ -1,12 +1,12 @@
 //! Views of IPv4 headers, where they lie.
 //!
-//! Reference: RFC 791 §3.1, RFC 1071 (checksum). A view never reads past what was captured and never
+//! Reference: RFC 791 §3.1. A view never reads past what was captured and never
 //! takes padding for payload: lengths come from the header. Leaves out reassembly of fragments.
 
 use std::net::Ipv4Addr;
 
-/// Protocol number of TCP.
-pub const PROTOCOL_TCP: u8 = 6;
+use crate::view::checksum::checksum;
+
 const SHORTEST_HEADER: usize = 20;
 
 /// Why bytes are no IPv4 packet.
@@ -53,7 +53,14 @@ impl<'a> Ipv4<'a> {
     ///
     /// # Errors
     /// [`Ipv4Error`]; the payload may be cut, the header not.
+    #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Ipv4Error> {
+        Self::parse_cut(bytes, 0)
+    }
+
+    /// As [`Self::parse`] where `missing` octets after `bytes` were sent but not captured.
+    #[inline]
+    pub(crate) fn parse_cut(bytes: &'a [u8], missing: usize) -> Result<Self, Ipv4Error> {
         let have = bytes.len();
         if have < SHORTEST_HEADER {
             return match bytes.first() {
@@ -72,7 +79,7 @@ impl<'a> Ipv4<'a> {
             return Err(Ipv4Error::Cut { have, need: header });
         }
         let total = match usize::from(u16_at(bytes, 2)) {
-            0 => have,
+            0 => have + missing,
             total => total,
         };
         if total < header {
@@ -125,6 +132,24 @@ impl<'a> Ipv4<'a> {
         &self.bytes[self.header..]
     }
 
+    /// The packet as far as it was captured.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The header.
+    pub fn header(&self) -> &'a [u8] {
+        &self.bytes[..self.header]
+    }
+
+    /// Where its payload stands in the payload of the packet it is a fragment of, in octets, and whether more
+    /// fragments follow; `None` for a whole packet.
+    pub fn fragment(&self) -> Option<(u32, bool)> {
+        let word = u16_at(self.bytes, 6);
+        (word & 0x3fff != 0).then(|| (u32::from(word & 0x1fff) * 8, word & 0x2000 != 0))
+    }
+
     /// Whether it is a fragment that is not the first: its payload begins with no transport header.
     pub fn is_later_fragment(&self) -> bool {
         u16_at(self.bytes, 6) & 0x1fff != 0
@@ -134,31 +159,6 @@ impl<'a> Ipv4<'a> {
     pub fn checksum_is_right(&self) -> bool {
         checksum(0, &self.bytes[..self.header]) == 0
     }
-}
-
-/// The Internet checksum (RFC 1071) of `bytes`, continued from an unfolded `sum`; odd lengths are padded.
-pub fn checksum(sum: u32, bytes: &[u8]) -> u16 {
-    !fold(add(sum, bytes))
-}
-
-/// Adds 16-bit words to an unfolded sum; only the last part of a sum may have an odd length.
-pub(crate) fn add(sum: u32, bytes: &[u8]) -> u32 {
-    let words = bytes.chunks_exact(2);
-    let odd = words.remainder().first().map_or(0, |last| u64::from(*last) << 8);
-    let total = words.fold(u64::from(sum) + odd, |sum, w| sum + u64::from(u16::from_be_bytes([w[0], w[1]])));
-    // Folding early keeps every sum small and changes nothing (RFC 1071 §2).
-    ((total & 0xffff) + ((total >> 16) & 0xffff) + (total >> 32)) as u32
-}
-
-fn fold(sum: u32) -> u16 {
-    let once = (sum & 0xffff) + (sum >> 16);
-    ((once & 0xffff) + (once >> 16)) as u16
-}
-
-/// Sum of the pseudo header before a TCP segment of `length` bytes (RFC 9293 §3.1).
-pub(crate) fn pseudo_header(source: Ipv4Addr, destination: Ipv4Addr, length: usize) -> u32 {
-    let sum = add(add(0, &source.octets()), &destination.octets());
-    sum + u32::from(PROTOCOL_TCP) + (length as u32 & 0xffff) + (length as u32 >> 16)
 }
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
@@ -172,6 +172,7 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::ip::PROTOCOL_TCP;
 
     /// A header from a textbook capture; its checksum is b1e6.
     const HEADER: [u8; 20] = [
@@ -218,12 +219,5 @@ mod tests {
         bytes[2..4].fill(0);
         bytes.extend([7; 10]);
         assert_eq!(Ipv4::parse(&bytes).unwrap().payload_len(), 10);
-    }
-
-    #[test]
-    fn the_example_of_rfc_1071_sums_up() {
-        // RFC 1071 §3: 0001 f203 f4f5 f6f7 sum to ddf2 after folding.
-        assert_eq!(checksum(0, &[0, 1, 0xf2, 3, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
-        assert_eq!(checksum(0, &[0xff; 65_535]), checksum(0, &[0xff, 0x00]));
     }
 }
