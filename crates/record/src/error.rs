@@ -9,12 +9,12 @@ use parquet::errors::ParquetError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// There is a finished run already and replacing it was not asked for.
-    #[error("{}: a finished run is already there; choose another directory or ask to replace it", .0.display())]
-    Exists(PathBuf),
-    /// The directory holds something that is no run; it is never overwritten.
-    #[error("{}: exists and is not a run directory; choose another directory", .0.display())]
-    NotARun(PathBuf),
+    /// There are finished records of the same kind (`run`, `capture`) and replacing them was not asked for.
+    #[error("{}: a finished {} is already there; choose another directory or ask to replace it", .0.display(), .1)]
+    Exists(PathBuf, &'static str),
+    /// The directory holds something else than records of this kind; it is never overwritten.
+    #[error("{}: exists and is not a {} directory; choose another directory", .0.display(), .1)]
+    NotRecords(PathBuf, &'static str),
     /// The volume is too small for the run.
     #[error(
         "{}: the disk is full: this run needs {needed} bytes or more, {free} are free; \
@@ -89,6 +89,16 @@ pub enum ReadError {
         found: u32,
         /// Version expected.
         expected: u32,
+    },
+    /// The records of something else.
+    #[error("{}: the records of a {found}, not of a {expected}", .path.display())]
+    Kind {
+        /// Which file.
+        path: PathBuf,
+        /// What they are of, as the manifest says.
+        found: String,
+        /// What was expected: `run` or `capture`.
+        expected: &'static str,
     },
     /// Contents do not match the manifest.
     #[error("{}: damaged: SHA-256 is {found}, the manifest says {expected}; the run must be made again", .path.display())]

@@ -3,10 +3,15 @@
 //! A run directory holds Parquet tables ([`FrameRow`] … [`LagRow`]), a capture, and `manifest.json`
 //! with the scenario, seed, totals and a SHA-256 of every file. [`RunWriter`] makes one under a
 //! temporary name and gives it its real name only when every byte is on the disk; [`read`] opens one.
+//! An analysed capture has a directory of the same make with tables of its own ([`capture`]).
 //! Equal rows give equal bytes: nothing here reads a clock.
 //!
 //! Left out: what a row means (the testbeds fill them) and analysis (Python).
 
+mod address;
+mod background;
+pub mod capture;
+mod directory;
 mod error;
 mod file;
 mod manifest;
@@ -17,6 +22,8 @@ mod sequence;
 mod table;
 mod write;
 
+pub use address::MacAddress;
+pub use background::BackgroundTable;
 pub use error::{ReadError, WriteError};
 pub use file::{FileEntry, RunFile};
 pub use manifest::{

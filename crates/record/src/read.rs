@@ -1,8 +1,9 @@
-//! Reads a run directory back: its manifest, whether its files are whole, and rows one by one.
+//! Reads a directory of a run or capture back: its manifest, whether its files are whole, and rows one by one.
 //!
 //! [`first_difference`] compares two tables row by row, for replays that must be identical. Analysis
 //! reads the tables in Python; this is for the program itself.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::marker::PhantomData;
@@ -11,39 +12,82 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
+use crate::capture::CaptureManifest;
 use crate::file::hex;
-use crate::{Manifest, ReadError, Row, SCHEMA_VERSION};
+use crate::{FileInfo, Manifest, ReadError, Row, SCHEMA_VERSION, TableEntry};
 
 /// The manifest of the run in `directory`.
 ///
 /// # Errors
-/// [`ReadError::Io`], [`ReadError::Version`] for another schema version, [`ReadError::Manifest`].
+/// [`ReadError::Io`], [`ReadError::Version`] for another schema version, [`ReadError::Kind`] for no run,
+/// [`ReadError::Manifest`].
 pub fn manifest(directory: &Path) -> Result<Manifest, ReadError> {
+    manifest_of(directory, "run")
+}
+
+/// The manifest of the analysed capture in `directory`.
+///
+/// # Errors
+/// As [`manifest`].
+pub fn capture_manifest(directory: &Path) -> Result<CaptureManifest, ReadError> {
+    manifest_of(directory, "capture")
+}
+
+fn manifest_of<M: DeserializeOwned>(directory: &Path, expected: &'static str) -> Result<M, ReadError> {
     let path = directory.join("manifest.json");
     let text = fs::read(&path).map_err(|source| ReadError::Io { path: path.clone(), source })?;
-    // The version is read by itself first: another version's manifest may lack fields of this one.
+    // Version and kind are read by themselves first: another manifest may lack fields of this one.
     #[derive(serde::Deserialize)]
-    struct Version {
+    struct Head {
         schema: u32,
+        kind: String,
     }
     let fail = |source| ReadError::Manifest { path: path.clone(), source };
-    let Version { schema: found } = serde_json::from_slice(&text).map_err(fail)?;
+    let Head { schema: found, kind } = serde_json::from_slice(&text).map_err(fail)?;
     if found != SCHEMA_VERSION {
         return Err(ReadError::Version { path, found, expected: SCHEMA_VERSION });
     }
+    if kind != expected {
+        return Err(ReadError::Kind { path, found: kind, expected });
+    }
     serde_json::from_slice(&text).map_err(fail)
+}
+
+/// What lists files with their checksums: [`Manifest`] and [`CaptureManifest`].
+pub trait Listed {
+    /// Name and SHA-256 of every file.
+    fn listed(&self) -> impl Iterator<Item = (&String, &String)>;
+}
+
+impl Listed for Manifest {
+    fn listed(&self) -> impl Iterator<Item = (&String, &String)> {
+        listed(&self.tables, &self.files)
+    }
+}
+
+impl Listed for CaptureManifest {
+    fn listed(&self) -> impl Iterator<Item = (&String, &String)> {
+        listed(&self.tables, &self.files)
+    }
+}
+
+fn listed<'a>(
+    tables: &'a BTreeMap<String, TableEntry>,
+    files: &'a BTreeMap<String, FileInfo>,
+) -> impl Iterator<Item = (&'a String, &'a String)> {
+    let tables = tables.iter().map(|(name, table)| (name, &table.sha256));
+    tables.chain(files.iter().map(|(name, file)| (name, &file.sha256)))
 }
 
 /// Checks every file that `manifest` lists in `directory` against its SHA-256.
 ///
 /// # Errors
 /// [`ReadError::Damaged`] for the first that differs, [`ReadError::Io`] for one that cannot be read.
-pub fn verify(directory: &Path, manifest: &Manifest) -> Result<(), ReadError> {
-    let tables = manifest.tables.iter().map(|(name, t)| (name, &t.sha256));
-    let files = manifest.files.iter().map(|(name, f)| (name, &f.sha256));
-    for (name, expected) in tables.chain(files) {
+pub fn verify(directory: &Path, manifest: &impl Listed) -> Result<(), ReadError> {
+    for (name, expected) in manifest.listed() {
         let path = directory.join(name);
         let found = sha256(&path).map_err(|source| ReadError::Io { path: path.clone(), source })?;
         if found != *expected {

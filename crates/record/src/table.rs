@@ -154,6 +154,33 @@ impl Cell for Option<&'static str> {
     }
 }
 
+impl Cell for String {
+    type Builder = StringBuilder;
+    const DATA_TYPE: DataType = DataType::Utf8;
+    const NULLABLE: bool = false;
+    #[inline]
+    fn append(&self, builder: &mut StringBuilder, _: &'static [&'static str]) {
+        builder.append_value(self);
+    }
+    fn take(array: &dyn Array, index: usize, _: &'static [&'static str]) -> Option<Self> {
+        let array = array.as_any().downcast_ref::<StringArray>()?;
+        array.is_valid(index).then(|| array.value(index).to_owned())
+    }
+}
+
+impl Cell for Option<String> {
+    type Builder = StringBuilder;
+    const DATA_TYPE: DataType = DataType::Utf8;
+    const NULLABLE: bool = true;
+    #[inline]
+    fn append(&self, builder: &mut StringBuilder, _: &'static [&'static str]) {
+        builder.append_option(self.as_deref());
+    }
+    fn take(array: &dyn Array, index: usize, words: &'static [&'static str]) -> Option<Self> {
+        if array.is_null(index) { Some(None) } else { String::take(array, index, words).map(Some) }
+    }
+}
+
 /// Joins the lines of a doc comment, which each begin with the space after `///`.
 pub(crate) fn sentence(doc: &str) -> String {
     doc.split_whitespace().collect::<Vec<_>>().join(" ")

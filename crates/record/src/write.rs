@@ -5,6 +5,7 @@
 //! Reference: Apache Parquet format 2 (data pages version 1, Snappy; times delta-encoded).
 
 use arrow_array::RecordBatch;
+use arrow_schema::DataType;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
 use parquet::errors::ParquetError;
@@ -28,9 +29,10 @@ pub struct TableWriter<R: Row> {
 }
 
 impl<R: Row> TableWriter<R> {
-    pub(crate) fn new(file: RunFile) -> Result<Self, WriteError> {
+    /// `dense` numbers are delta-encoded, as suits the long tables of captures.
+    pub(crate) fn new(file: RunFile, dense: bool) -> Result<Self, WriteError> {
         let path = file.path().to_owned();
-        let writer = ArrowWriter::try_new(file, R::schema(), Some(properties::<R>()))
+        let writer = ArrowWriter::try_new(file, R::schema(), Some(properties::<R>(dense)))
             .map_err(|source| WriteError::Encode { path, source })?;
         Ok(Self { writer, builders: R::Builders::default(), waiting: 0, rows: 0 })
     }
@@ -70,6 +72,15 @@ impl<R: Row> TableWriter<R> {
     }
 }
 
+impl<R: Row> std::fmt::Debug for TableWriter<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableWriter")
+            .field("table", &R::FILE)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}
+
 /// What the encoder says about the file at `place`, or what the file itself said if that was the cause:
 /// the encoder does not hand every such error on.
 fn error(place: &Place, source: ParquetError) -> WriteError {
@@ -79,19 +90,23 @@ fn error(place: &Place, source: ParquetError) -> WriteError {
     }
 }
 
-fn properties<R: Row>() -> WriterProperties {
+fn properties<R: Row>(dense: bool) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("airperf ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::SNAPPY)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_max_row_group_row_count(Some(GROUP));
     for column in R::columns() {
-        // Times rise steadily: their differences are short, a dictionary of them would be long.
-        if column.unit == Some("ns") {
-            let path = ColumnPath::from(column.name);
+        let path = ColumnPath::from(column.name);
+        // Times rise steadily: their differences are short, a dictionary of them would be long. So it is
+        // with most numbers of a capture but rates. Runs keep the encoding of their first version.
+        let number = matches!(column.data_type, DataType::UInt32 | DataType::UInt64);
+        if column.unit == Some("ns") || dense && number && column.unit != Some("bit/s") {
             properties = properties
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        } else if dense && column.data_type == DataType::Utf8 {
+            properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
         }
     }
     properties.build()

@@ -7,13 +7,11 @@
 //! Reference: RFC 9293 (TCP), RFC 9112 (HTTP/1.1 message lengths). Leaves out what needs more than one
 //! packet's place in its connection: round-trip times, the MAC's own retransmissions, HTTP/2 and TLS.
 
+pub mod capture;
 mod connection;
-mod exchange;
-mod framing;
 mod half;
 mod http;
 mod interval;
-mod reassembly;
 mod tracker;
 
 pub use half::Novelty;

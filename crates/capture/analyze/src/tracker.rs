@@ -13,8 +13,8 @@ use airperf_record::{ConnectionRow, ExchangeRow, PacketRow, Sequence};
 use airperf_wire::{Flags, Ipv4, PROTOCOL_TCP, Tcp};
 
 use crate::Novelty;
-use crate::connection::{Connection, Place};
-use crate::exchange::Owner;
+use crate::connection::{Connection, Outcomes, Place, SegmentView};
+use crate::http::Watch;
 
 /// How long packets of a closed connection may still come: twice the longest life of a segment in Linux's
 /// reckoning (TCP_TIMEWAIT_LEN), so that a last FIN can be sent again and answered.
@@ -42,8 +42,8 @@ pub struct Segment {
     pub ip_bytes: u32,
     /// Whether its octets were sent before.
     pub novelty: Novelty,
-    pub(crate) up: bool,
-    pub(crate) flags: Flags,
+    /// What it is within its connection.
+    place: Option<Place>,
 }
 
 impl Segment {
@@ -57,8 +57,7 @@ impl Segment {
             payload_bytes: 0,
             ip_bytes: ip_bytes as u32,
             novelty: Novelty::New,
-            up: true,
-            flags: Flags::default(),
+            place: None,
         }
     }
 
@@ -102,17 +101,28 @@ pub struct Counts {
     pub opaque: u64,
 }
 
+/// A connection and where its row stands.
+#[derive(Debug)]
+struct Open {
+    pair: Pair,
+    client: Endpoint,
+    row: ConnectionRow,
+    connection: Connection,
+}
+
 /// Follows connections; see the module.
 #[derive(Debug, Default)]
 pub struct FlowTracker {
     expects_requests: bool,
     pairs: HashMap<Pair, u64>,
-    open: BTreeMap<u64, (Pair, Connection)>,
+    open: BTreeMap<u64, Open>,
     next: u64,
     /// Closed connections by when they may be forgotten.
     closing: VecDeque<(u64, u64)>,
     finished: Sequence<ConnectionRow>,
     exchanges: VecDeque<ExchangeRow>,
+    /// Outcomes of which rows are to be made.
+    outcomes: Outcomes,
     counts: Counts,
 }
 
@@ -145,40 +155,43 @@ impl FlowTracker {
                 return Segment::stray(packet.len());
             }
         };
-        let Ok(tcp) = Tcp::parse(&ip) else {
+        let Ok(tcp) = Tcp::parse(ip.payload(), ip.payload_len()) else {
             self.counts.malformed += 1;
             return Segment::stray(ip.total_len());
         };
-        let segment = Segment {
-            payload_bytes: tcp.payload_len() as u32,
-            flags: tcp.flags(),
-            ..Segment::stray(ip.total_len())
-        };
+        let segment = Segment { payload_bytes: tcp.payload_len() as u32, ..Segment::stray(ip.total_len()) };
         let Some((id, up)) = self.connection_of(time_ns, station, to, &ip, &tcp) else {
             self.counts.stray += 1;
             let kind = if tcp.flags().has(Flags::RST) { "rst" } else { "ack" };
             return Segment { kind, ..segment };
         };
-        let (_, connection) = self.open.get_mut(&id).expect("it was just found");
+        let Open { row, connection, .. } = self.open.get_mut(&id).expect("it was just found");
         let was_closed = connection.is_closed();
-        let Place { kind, seq, ack, novelty, .. } =
-            connection.offered(time_ns, up, &tcp, &mut self.exchanges);
+        let place = connection.offered(time_ns, up, &SegmentView::from(&tcp), &mut self.outcomes);
+        let (mine, peer) = connection.halves(up);
+        let (seq, ack) = (mine.relative(place.seq), peer.relative(place.ack));
         if connection.is_closed() && !was_closed {
             self.closing.push_back((time_ns + LINGER_NS, id));
         }
-        Segment { connection: Some(id), kind, seq, ack, novelty, up, ..segment }
+        let Place { kind, novelty, .. } = place;
+        rows(row, &mut self.outcomes, &mut self.exchanges);
+        Segment { connection: Some(id), kind, seq, ack, novelty, place: Some(place), ..segment }
     }
 
     /// A packet that [`Self::offered`] described as `segment` reached its receiver at `time_ns`.
     pub fn delivered(&mut self, time_ns: u64, segment: &Segment) {
-        let Some((_, connection)) = segment.connection.and_then(|id| self.open.get_mut(&id)) else { return };
-        connection.delivered(time_ns, segment, &mut self.exchanges);
+        let open = segment.connection.and_then(|id| self.open.get_mut(&id));
+        if let (Some(open), Some(place)) = (open, &segment.place) {
+            open.connection.delivered(time_ns, place, &mut self.outcomes);
+            rows(&open.row, &mut self.outcomes, &mut self.exchanges);
+        }
     }
 
     /// A data frame that carried `segment` was on the air (or wire) from `start_ns` to `end_ns`.
     pub fn on_air(&mut self, segment: &Segment, start_ns: u64, end_ns: u64) {
-        if let Some((_, connection)) = segment.connection.and_then(|id| self.open.get_mut(&id)) {
-            connection.on_air(start_ns, end_ns);
+        if let Some(Open { row, .. }) = segment.connection.and_then(|id| self.open.get_mut(&id)) {
+            row.first_frame_ns.get_or_insert(start_ns);
+            row.last_frame_ns = row.last_frame_ns.max(Some(end_ns));
         }
     }
 
@@ -219,9 +232,9 @@ impl FlowTracker {
         let begins = flags.has(Flags::SYN) && !flags.has(Flags::ACK);
         let known = self.pairs.get(&pair).copied();
         if let Some(id) = known {
-            let (_, connection) = self.open.get(&id).expect("pairs and connections go together");
-            if !begins || connection.is_syn_again(tcp.seq()) {
-                return Some((id, connection.is_client(from)));
+            let open = self.open.get(&id).expect("pairs and connections go together");
+            if !begins || open.connection.is_syn_again(tcp.seq()) {
+                return Some((id, open.client == from));
             }
             self.counts.reopened += 1;
             self.close(id);
@@ -236,19 +249,53 @@ impl FlowTracker {
         let there = to.unwrap_or(u16::MAX);
         let (client, server) = if up { (station, there) } else { (there, station) };
         let endpoint = if up { from } else { towards };
-        let owner = Owner { connection: id, client };
-        let expects = self.expects_requests;
-        self.open.insert(id, (pair, Connection::new(owner, server, endpoint, now, begins, expects)));
+        let connection = Connection::new(Watch::Run, begins, self.expects_requests);
+        let row = ConnectionRow {
+            connection: id,
+            client,
+            server,
+            client_port: endpoint.1,
+            due_ns: None,
+            opened_ns: now,
+            established_ns: None,
+            first_frame_ns: None,
+            last_frame_ns: None,
+            class: "no_syn",
+            error: None,
+            exchanges: 0,
+            bytes_up: 0,
+            bytes_down: 0,
+            segments_up: 0,
+            segments_down: 0,
+            retransmissions_up: 0,
+            retransmissions_down: 0,
+        };
+        self.open.insert(id, Open { pair, client: endpoint, row, connection });
         self.pairs.insert(pair, id);
         Some((id, up))
     }
 
     /// Ends a connection and forgets it.
     fn close(&mut self, id: u64) {
-        if let Some((pair, connection)) = self.open.remove(&id) {
+        if let Some(Open { pair, row, mut connection, .. }) = self.open.remove(&id) {
             self.pairs.remove(&pair);
             self.counts.opaque += u64::from(connection.is_opaque());
-            self.finished.put(id, connection.finish(&mut self.exchanges));
+            let class = connection.finish(&mut self.outcomes);
+            rows(&row, &mut self.outcomes, &mut self.exchanges);
+            let row = ConnectionRow {
+                established_ns: connection.established_ns(),
+                class,
+                error: connection.exchanges.first_error(),
+                exchanges: connection.exchanges.completed(),
+                bytes_up: connection.up.received(),
+                bytes_down: connection.bytes_down(),
+                segments_up: connection.up.segments,
+                segments_down: connection.down.segments,
+                retransmissions_up: connection.up.retransmissions,
+                retransmissions_down: connection.down.retransmissions,
+                ..row
+            };
+            self.finished.put(id, row);
         }
     }
 
@@ -259,4 +306,10 @@ impl FlowTracker {
             self.close(id);
         }
     }
+}
+
+/// Makes the rows of the exchanges of one connection.
+fn rows(connection: &ConnectionRow, outcomes: &mut Outcomes, out: &mut VecDeque<ExchangeRow>) {
+    let ConnectionRow { connection, client, .. } = *connection;
+    out.extend(outcomes.drain(..).map(|outcome| outcome.of_run(connection, client)));
 }

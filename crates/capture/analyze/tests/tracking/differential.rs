@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::talk::{ACK, FIN, GET, RST, SYN, Show, response};
-use airperf_wire::pcapng::{Interface, LinkType, Writer};
+use airperf_wire::LinkType;
+use airperf_wire::pcapng::{Interface, Writer};
 
 const SECOND: u64 = 1_000_000_000;
 const GET_BYTES: u32 = GET.len() as u32;
@@ -89,7 +90,7 @@ fn tshark_counts_the_same() {
     let home = tempfile::tempdir().expect("a place for the capture");
     let path = home.path().join("ip.pcapng");
     let mut writer = Writer::new(Vec::new(), "test", 0).expect("memory");
-    let interface = Interface { link_type: LinkType::RawIp, name: "ip", description: "test" };
+    let interface = Interface { link_type: LinkType::RAW, name: "ip", description: "test" };
     let interface = writer.interface(interface).expect("memory");
     for (at, packet) in &show.packets {
         writer.packet(interface, *at, &[packet], None).expect("memory");

@@ -1,0 +1,84 @@
+//! A TCP packet on its way to the shard of its connection: what its headers said, and where its octets lie.
+
+use airperf_wire::Flags;
+
+use super::pair::{Pair, fold};
+
+/// What the MAC knows of the frame that carried it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carried {
+    /// No 802.11 frame.
+    Wire,
+    /// An 802.11 frame without the retry bit.
+    First,
+    /// One with the retry bit, whose original was not captured.
+    Retry,
+    /// One that repeats its transmitter's previous frame: TCP has seen it.
+    Duplicate,
+}
+
+/// One TCP packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// Number of its frame.
+    pub(crate) frame: u64,
+    /// When it was captured, nanoseconds since 1970.
+    pub(crate) time_ns: u64,
+    /// When its receiver had it: at the end of an 802.11 frame.
+    pub(crate) delivered_ns: u64,
+    pub(crate) pair: Pair,
+    /// Secret hash of the pair.
+    pub(crate) hash: u64,
+    /// Its sender is the lower end of the pair.
+    pub(crate) from_low: bool,
+    pub(crate) flags: Flags,
+    pub(crate) window: u16,
+    pub(crate) seq: u32,
+    pub(crate) ack: u32,
+    /// Octets of payload as sent.
+    pub(crate) length: u32,
+    /// Octets of the IP packet, or of all its fragments.
+    pub(crate) ip_bytes: u32,
+    /// IP identification; `None` for IPv6, which has none.
+    pub(crate) identification: Option<u16>,
+    /// Its TCP checksum as captured.
+    pub(crate) checksum: u16,
+    /// Ones' complement sum of the TCP header but for the ports, and of the length: together with that of the
+    /// ends and the payload it is 0xffff when the checksum is right. 0 without payload.
+    pub(crate) sum: u16,
+    pub(crate) carried: Carried,
+    /// Octets of TCP options captured, which lie just before the payload; 0 when they are timestamps alone.
+    pub(crate) options: u8,
+    /// Which record of the batch it lies in; `None` for a packet reassembled from fragments.
+    pub(crate) record: Option<u32>,
+    /// Where its payload begins in the record (or among the reassembled octets).
+    pub(crate) at: u32,
+    /// Octets of payload captured.
+    pub(crate) captured: u32,
+}
+
+impl Packet {
+    /// A digest that copies of a packet share and no other packet of its sender does: all its octets but those of
+    /// its IP header are in its checksum, right or wrong. Never 0.
+    #[inline]
+    pub(crate) fn digest(&self) -> u32 {
+        let id = u64::from(self.identification.unwrap_or_default());
+        let numbers = u64::from(self.seq) << 32 | u64::from(self.ack);
+        let words = u64::from(self.window) << 16 | u64::from(self.checksum);
+        let rest = u64::from(self.length) << 40 ^ words << 8 ^ u64::from(self.flags.0);
+        let sum = fold(numbers ^ id.rotate_left(48), rest ^ 0x9e37_79b9_7f4a_7c15);
+        (sum ^ sum >> 32) as u32 | 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::flows::flow::Flow;
+
+    #[test]
+    fn a_live_connection_takes_no_more_memory_than_it_must() {
+        assert!(size_of::<Flow>() <= 960, "{}", size_of::<Flow>());
+        assert!(size_of::<Packet>() <= 128, "{}", size_of::<Packet>());
+    }
+}

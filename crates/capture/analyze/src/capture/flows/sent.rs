@@ -1,0 +1,149 @@
+//! What one direction sent lately: to time acknowledgements, to tell a retransmission with other octets,
+//! and to tell a packet that was captured twice.
+//!
+//! Octets are compared by what checksums say of them (RFC 1071), so that payload need not be read.
+//! Reference: Karn's rule (RFC 6298 §3): nothing outstanding when something is sent again is timed. A
+//! flight of more than [`MOST`] segments is timed at every second, fourth … segment. Bounded memory.
+
+use std::collections::VecDeque;
+
+/// Most segments kept.
+const MOST: usize = 64;
+/// Segments kept after they were acknowledged, to compare late repeats with.
+const KEPT: usize = 2;
+/// Packets whose digests are kept.
+const PACKETS: usize = 4;
+/// Longest time between two captures of one packet, in microseconds: shorter than any retransmission timer
+/// (Linux's TCP_RTO_MIN is 200 ms), longer than a queue between two places of capture.
+const TWICE_US: u32 = 100_000;
+/// The same for packets without an identification of their own, which a fast retransmission shares.
+const TWICE_UNNAMED_US: u32 = 1_000;
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    time_ns: u64,
+    /// Distance of the first octet, and how many.
+    from: u64,
+    length: u32,
+    /// [`Packet::sum`](super::Packet::sum).
+    sum: u16,
+}
+
+impl Segment {
+    fn to(&self) -> u64 {
+        self.from + u64::from(self.length)
+    }
+}
+
+/// What one direction sent lately.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sent {
+    segments: VecDeque<Segment>,
+    /// Nothing before this distance is timed: it was outstanding when something was sent again.
+    untimed: u64,
+    /// Digests of the last packets and when they were captured (µs, wrapping).
+    packets: [(u32, u32); PACKETS],
+    next: u8,
+}
+
+impl Sent {
+    /// Whether a packet with this digest was captured just before; remembers it if not. `named` when the
+    /// digest holds an identification that no other packet of this sender has.
+    #[inline]
+    pub(crate) fn is_captured_twice(&mut self, time_ns: u64, digest: u32, named: bool) -> bool {
+        let now = (time_ns / 1_000) as u32;
+        let window = if named { TWICE_US } else { TWICE_UNNAMED_US };
+        let again = self.packets.iter().any(|(d, at)| *d == digest && now.abs_diff(*at) <= window);
+        if !again {
+            self.packets[usize::from(self.next)] = (digest, now);
+            self.next = (self.next + 1) % PACKETS as u8;
+        }
+        again
+    }
+
+    /// A segment that takes the distances `from..to`.
+    #[inline]
+    pub(crate) fn push(&mut self, time_ns: u64, from: u64, to: u64, sum: u16) {
+        if self.segments.len() == MOST {
+            let mut place = 0;
+            self.segments.retain(|_| {
+                place += 1;
+                place % 2 == 0
+            });
+        }
+        self.segments.push_back(Segment { time_ns, from, length: (to - from) as u32, sum });
+    }
+
+    /// Something before distance `highest` was sent again.
+    pub(crate) fn sent_again(&mut self, highest: u64) {
+        self.untimed = self.untimed.max(highest);
+    }
+
+    /// Whether the segment that took the distances `from..to` before had another sum.
+    pub(crate) fn differs(&self, from: u64, to: u64, sum: u16) -> bool {
+        self.segments.iter().any(|s| s.from == from && s.to() == to && s.sum != sum)
+    }
+
+    /// Everything before distance `to` was acknowledged at `time_ns`: gives when the segment that ends
+    /// there was sent, if that is the answer to it and to nothing else.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self, to: u64) -> Option<u64> {
+        let timed = to > self.untimed;
+        let found = self.segments.iter().find(|s| s.to() >= to).filter(|s| s.to() == to && timed);
+        let sent = found.map(|s| s.time_ns);
+        while self.segments.len() > KEPT && self.segments.front().is_some_and(|s| s.to() <= to) {
+            self.segments.pop_front();
+        }
+        if self.segments.len() <= KEPT && self.segments.capacity() > 8 * KEPT {
+            self.segments.shrink_to(4 * KEPT);
+        }
+        sent
+    }
+
+    /// Gives memory back: the connection is over.
+    pub(crate) fn release(&mut self) {
+        self.segments = VecDeque::new();
+    }
+
+    /// Octets of memory it holds apart from itself.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.segments.capacity() * size_of::<Segment>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn karn_times_nothing_that_was_outstanding_at_a_repeat() {
+        let mut sent = Sent::default();
+        (0..4).for_each(|i| sent.push(i * 10, 1 + i * 100, 101 + i * 100, 0));
+        assert_eq!(sent.acknowledged(101), Some(0));
+        assert_eq!(sent.acknowledged(151), None, "no segment ends there");
+        sent.sent_again(401);
+        assert_eq!(sent.acknowledged(401), None);
+        sent.push(50, 401, 501, 0);
+        assert_eq!(sent.acknowledged(501), Some(50));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_given_back() {
+        let mut sent = Sent::default();
+        (0..10_000).for_each(|i| sent.push(i, i, i + 1, 0));
+        assert!(sent.segments.len() <= MOST && sent.held() <= 128 * size_of::<Segment>());
+        assert_eq!(sent.acknowledged(10_000), Some(9_999));
+        assert!(sent.held() <= 8 * KEPT * size_of::<Segment>(), "{}", sent.held());
+    }
+
+    #[test]
+    fn packets_are_told_from_their_copies() {
+        let mut sent = Sent::default();
+        assert!(!sent.is_captured_twice(1_000_000, 7, true));
+        assert!(sent.is_captured_twice(1_050_000, 7, true));
+        assert!(!sent.is_captured_twice(102_000_000, 7, true), "too late to be the same packet");
+        assert!(!sent.is_captured_twice(104_000_000, 8, false));
+        assert!(!sent.is_captured_twice(106_000_000, 8, false), "a fast retransmission");
+    }
+}

@@ -1,0 +1,384 @@
+//! The part of the analysis that takes records strictly in order: it reads them, shows each frame to the
+//! MAC, puts IP fragments together, and hands every TCP packet to the shard of its connection.
+//!
+//! Leaves out what needs only the packets of one connection, which is most of the work (`flows`).
+
+use std::collections::VecDeque;
+
+use airperf_record::WriteError;
+use airperf_wire::container::{Batch, ReadError, Record, Source};
+use airperf_wire::{Anomalies, Anomaly, Decoder, Flags, Frame, Ip, Payload, Transport, TransportError};
+
+use super::AnalyzeError;
+use super::application::quic::Quic;
+use super::flows::{Carried, Octets, Packet, Pair, SHARDS, Secret};
+use super::fragments::{self, Fragments};
+use super::options::{Filter, Options};
+use super::ordered::{Ordered, Verdict};
+use super::sort::Sorter;
+
+/// Whole segments whose checksums are looked at, to tell whether the capturing host left them to its card.
+const CHECKSUM_SAMPLE: u64 = 1_024;
+
+/// Anomalies of the way from records to packets: name and what it means.
+pub const ANOMALIES: &[(&str, &str)] = &[
+    ("filtered_packets", "packets that the filter's addresses and ports leave out"),
+    (
+        "checksum_wrong",
+        "TCP segments with a wrong checksum, among the first 1,024 whole ones (among all with `strict_checksum`, which leaves them out)",
+    ),
+];
+
+/// Records of a capture and the TCP packets in them.
+#[derive(Debug, Default)]
+pub(crate) struct Packets {
+    pub(crate) batch: Batch,
+    pub(crate) lists: [Vec<Packet>; SHARDS],
+    /// Options and payloads of packets that were put together.
+    reassembled: Vec<u8>,
+}
+
+impl Octets for Packets {
+    #[inline]
+    fn of(&self, packet: &Packet) -> (&[u8], &[u8]) {
+        let bytes = match packet.record {
+            Some(index) => self.batch.records().get(index as usize).map(|r| self.batch.bytes(r)),
+            None => Some(&self.reassembled[..]),
+        };
+        let (bytes, at) = (bytes.unwrap_or_default(), packet.at as usize);
+        let options = bytes.get(at.saturating_sub(usize::from(packet.options))..at);
+        let payload = bytes.get(at..at + packet.captured as usize);
+        (options.unwrap_or_default(), payload.unwrap_or_default())
+    }
+}
+
+/// What became of the sources of a capture.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    /// Sources that were read to their end.
+    pub(crate) sources: Vec<Source>,
+    pub(crate) filtered: u64,
+    pub(crate) checksums_seen: u64,
+    pub(crate) checksums_wrong: u64,
+    /// TCP and UDP headers that could not be read, and what fragments hid.
+    pub(crate) transport: [u64; 2],
+}
+
+impl Read {
+    /// Each of [`ANOMALIES`] with its count, and transport headers that could not be read.
+    pub(crate) fn anomalies(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = [self.filtered, self.checksums_wrong];
+        let transport = [Anomaly::CutHeader.name(), Anomaly::Transport.name()];
+        ANOMALIES.iter().map(|a| a.0).zip(counts).chain(transport.into_iter().zip(self.transport))
+    }
+}
+
+/// Where a packet lies.
+#[derive(Clone, Copy)]
+struct Place {
+    record: Option<u32>,
+    /// Where its IP payload begins in the record, or among the reassembled octets.
+    at: usize,
+    ip_bytes: u32,
+}
+
+/// A frame's share in its packets.
+#[derive(Clone, Copy)]
+struct Arrival {
+    frame: u64,
+    time_ns: u64,
+    delivered_ns: u64,
+    carried: Carried,
+}
+
+/// Reads records in order.
+pub(crate) struct Front {
+    sources: VecDeque<Source>,
+    sorter: Option<Sorter>,
+    pub(crate) decoder: Decoder,
+    pub(crate) ordered: Ordered,
+    pub(crate) fragments: Fragments,
+    pub(crate) quic: Quic,
+    pub(crate) read: Read,
+    secret: Secret,
+    filter: Filter,
+    filters_packets: bool,
+    strict_checksum: bool,
+}
+
+impl Front {
+    /// Reads `sources` one after the other, as one capture.
+    pub(crate) fn new(sources: Vec<Source>, options: &Options, ordered: Ordered) -> Self {
+        let filter = options.filter.clone();
+        Self {
+            sources: sources.into(),
+            sorter: options.sort_window.map(Sorter::new),
+            decoder: Decoder::new(),
+            ordered,
+            fragments: Fragments::default(),
+            quic: Quic::default(),
+            read: Read::default(),
+            secret: Secret::new(),
+            filters_packets: !filter.hosts.is_empty() || !filter.ports.is_empty(),
+            filter,
+            strict_checksum: options.strict_checksum,
+        }
+    }
+
+    /// Bytes of the source being read, and how many it has.
+    pub(crate) fn progress(&self) -> (u64, Option<u64>) {
+        let before: u64 = self.read.sources.iter().map(|s| s.progress().0).sum();
+        let now = self.sources.front().map_or((0, Some(0)), Source::progress);
+        let after: Option<u64> = self.sources.iter().skip(1).map(|s| s.progress().1).sum();
+        (before + now.0, now.1.and_then(|n| Some(before + n + after?)))
+    }
+
+    /// Fills `packets` from the next records; false when there are no more.
+    pub(crate) fn fill(&mut self, packets: &mut Packets) -> Result<bool, AnalyzeError> {
+        let Packets { batch, lists, reassembled } = packets;
+        lists.iter_mut().for_each(Vec::clear);
+        reassembled.clear();
+        let (sources, done) = (&mut self.sources, &mut self.read.sources);
+        let more = match &mut self.sorter {
+            Some(sorter) => sorter.read(batch, |raw| next(sources, done, raw))?,
+            None => next(sources, done, batch)?,
+        };
+        if !more {
+            batch.clear();
+            return Ok(false);
+        }
+        self.decoder.learn(batch);
+        for (index, record) in batch.records().iter().enumerate() {
+            if self.filter.has_time(record.time_ns) {
+                self.record(index as u32, record, batch.bytes(record), lists, reassembled)?;
+            }
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn record(
+        &mut self,
+        index: u32,
+        record: &Record,
+        bytes: &[u8],
+        lists: &mut [Vec<Packet>; SHARDS],
+        reassembled: &mut Vec<u8>,
+    ) -> Result<(), WriteError> {
+        let frame = self.decoder.decode(record, bytes);
+        if self.filters_packets && self.is_left_out(&frame.payload) {
+            self.read.filtered += 1;
+            return Ok(());
+        }
+        // Nearly every frame carries one packet: its transport is read once.
+        let transport = match &frame.payload {
+            Payload::Ip(ip) => Some(ip.transport()),
+            _ => None,
+        };
+        let octets = match (&transport, &frame.payload) {
+            (Some(Ok(Transport::Tcp(tcp))), Payload::Ip(ip)) if ip.fragment().is_none() => tcp.payload_len(),
+            (_, Payload::Amsdu(parts)) => (*parts).map(|part| tcp_octets(&part)).sum(),
+            _ => 0,
+        };
+        let carried = match self.ordered.frame(record, &frame, octets as u32)? {
+            Verdict::Pass { mac: false, .. } => Carried::Wire,
+            Verdict::Pass { retry: false, .. } => Carried::First,
+            Verdict::Pass { .. } => Carried::Retry,
+            Verdict::MacDuplicate => Carried::Duplicate,
+            Verdict::Noise => return Ok(()),
+        };
+        let time_ns = u64::try_from(record.time_ns).unwrap_or(0);
+        let delivered_ns = delivered_ns(time_ns, carried, &frame);
+        let arrival = Arrival { frame: record.number, time_ns, delivered_ns, carried };
+        match (frame.payload, transport) {
+            (Payload::Ip(ip), Some(transport)) => {
+                self.packet(index, bytes, &ip, transport, arrival, lists, reassembled);
+            }
+            (Payload::Amsdu(parts), _) => {
+                for part in parts {
+                    if let Payload::Ip(ip) = part {
+                        self.packet(index, bytes, &ip, ip.transport(), arrival, lists, reassembled);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether the addresses and ports of the filter leave out what a frame carries.
+    fn is_left_out(&self, payload: &Payload<'_>) -> bool {
+        let Payload::Ip(ip) = payload else { return false };
+        let hosts = self.filter.has_hosts(ip.source(), ip.destination());
+        let ports = match ip.transport() {
+            _ if self.filter.ports.is_empty() => true,
+            Ok(Transport::Tcp(tcp)) => self.filter.has_ports(tcp.source_port(), tcp.destination_port()),
+            Ok(Transport::Udp(udp)) => self.filter.has_ports(udp.source_port(), udp.destination_port()),
+            // Fragments show no ports: they are looked at when they are whole.
+            _ => ip.fragment().is_some(),
+        };
+        !(hosts && ports)
+    }
+
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    fn packet(
+        &mut self,
+        index: u32,
+        bytes: &[u8],
+        ip: &Ip<'_>,
+        transport: Result<Transport<'_>, TransportError>,
+        arrival: Arrival,
+        lists: &mut [Vec<Packet>; SHARDS],
+        reassembled: &mut Vec<u8>,
+    ) {
+        let Some(fragment) = ip.fragment() else {
+            let at = (ip.payload().as_ptr() as usize).wrapping_sub(bytes.as_ptr() as usize);
+            let place = Place { record: Some(index), at, ip_bytes: ip.total_len() as u32 };
+            self.transport(ip, transport, place, arrival, lists);
+            return;
+        };
+        if arrival.carried == Carried::Duplicate {
+            return;
+        }
+        let Some(whole) = self.fragments.add(arrival.time_ns, ip, fragment) else { return };
+        let mut anomalies = Anomalies::default();
+        let Some(ip) = fragments::read(&whole, &mut anomalies) else { return };
+        let payload = ip.payload();
+        let at = reassembled.len();
+        let place = Place { record: None, at, ip_bytes: whole.ip_bytes };
+        if self.transport(&ip, ip.transport(), place, arrival, lists) {
+            reassembled.extend_from_slice(payload);
+        }
+    }
+
+    /// Hands a TCP packet to its shard; says whether it was one.
+    #[inline]
+    fn transport(
+        &mut self,
+        ip: &Ip<'_>,
+        transport: Result<Transport<'_>, TransportError>,
+        place: Place,
+        arrival: Arrival,
+        lists: &mut [Vec<Packet>; SHARDS],
+    ) -> bool {
+        let tcp = match transport {
+            Ok(Transport::Tcp(tcp)) => tcp,
+            Ok(Transport::Udp(udp)) => {
+                let (source, destination) = (ip.source(), ip.destination());
+                let (from, to) = ((source, udp.source_port()), (destination, udp.destination_port()));
+                self.quic.datagram(from.into(), to.into(), udp.payload_len(), udp.payload());
+                return false;
+            }
+            Ok(Transport::Other) => return false,
+            Err(error) => {
+                self.note(error);
+                return false;
+            }
+        };
+        let (source, destination) = (ip.source(), ip.destination());
+        if place.record.is_none() && !self.filter.has_ports(tcp.source_port(), tcp.destination_port()) {
+            self.read.filtered += 1;
+            return false;
+        }
+        if self.strict_checksum || self.read.checksums_seen < CHECKSUM_SAMPLE {
+            let right = tcp.checksum_is_right(source, destination);
+            self.read.checksums_seen += u64::from(right.is_some());
+            self.read.checksums_wrong += u64::from(right == Some(false));
+            if self.strict_checksum && right == Some(false) {
+                return false;
+            }
+        }
+        let (pair, from_low) = Pair::of((source, tcp.source_port()), (destination, tcp.destination_port()));
+        let header = ip.payload_len() - tcp.payload_len();
+        let captured_header = header.min(ip.payload().len());
+        let words = ip.payload().get(..captured_header).unwrap_or_default();
+        let sum = if tcp.payload_len() > 0 { header_sum(words, ip.payload_len()) } else { 0 };
+        lists[pair.shard()].push(Packet {
+            frame: arrival.frame,
+            time_ns: arrival.time_ns,
+            delivered_ns: arrival.delivered_ns,
+            pair,
+            hash: self.secret.hash(&pair),
+            from_low,
+            flags: tcp.flags(),
+            window: tcp.window(),
+            seq: tcp.seq(),
+            ack: tcp.ack(),
+            length: tcp.payload_len() as u32,
+            ip_bytes: place.ip_bytes,
+            identification: (!ip.is_v6()).then(|| ip.identification() as u16),
+            checksum: words.get(16..18).map_or(0, |c| u16::from_be_bytes([c[0], c[1]])),
+            sum,
+            carried: arrival.carried,
+            options: if says_something(tcp.flags(), tcp.option_bytes()) {
+                tcp.option_bytes().len() as u8
+            } else {
+                0
+            },
+            record: place.record,
+            at: (place.at + captured_header) as u32,
+            captured: tcp.payload().len() as u32,
+        });
+        true
+    }
+
+    #[cold]
+    fn note(&mut self, error: TransportError) {
+        self.read.transport[usize::from(error.anomaly() != Anomaly::CutHeader)] += 1;
+    }
+}
+
+/// Whether options are others than the timestamps of nearly all segments, laid out as RFC 7323 appendix A says:
+/// shards need not touch the packet then.
+#[inline]
+fn says_something(flags: Flags, options: &[u8]) -> bool {
+    flags.has(Flags::SYN)
+        || !(options.is_empty() || options.len() == 12 && options.starts_with(&[1, 1, 8, 10]))
+}
+
+/// Ones' complement sum of a TCP header but for its ports, and of the length of the segment.
+#[inline]
+fn header_sum(header: &[u8], length: usize) -> u16 {
+    let words = header.get(4..).unwrap_or_default().as_chunks::<2>().0;
+    let sum = words.iter().fold(length as u32, |sum, word| sum + u32::from(u16::from_be_bytes(*word)));
+    let once = (sum & 0xffff) + (sum >> 16);
+    ((once & 0xffff) + (once >> 16)) as u16
+}
+
+/// Octets of TCP payload in a part of a frame.
+fn tcp_octets(part: &Payload<'_>) -> usize {
+    let Payload::Ip(ip) = part else { return 0 };
+    match ip.transport() {
+        Ok(Transport::Tcp(tcp)) if ip.fragment().is_none() => tcp.payload_len(),
+        _ => 0,
+    }
+}
+
+/// When the receiver had a packet: at the end of an 802.11 frame, whose time is that of its begin.
+#[inline]
+fn delivered_ns(time_ns: u64, carried: Carried, frame: &Frame<'_>) -> u64 {
+    if carried == Carried::Wire {
+        return time_ns;
+    }
+    time_ns.saturating_add(frame.airtime().map_or(0, |airtime| airtime.total_ns()))
+}
+
+/// The next records of the first source that has any.
+fn next(
+    sources: &mut VecDeque<Source>,
+    done: &mut Vec<Source>,
+    batch: &mut Batch,
+) -> Result<bool, ReadError> {
+    while let Some(source) = sources.front_mut() {
+        if source.read(batch)? {
+            return Ok(true);
+        }
+        let Some(read) = sources.pop_front() else { break };
+        if let Some(after) = sources.front_mut() {
+            after.count_on(&read);
+        }
+        done.push(read);
+    }
+    Ok(false)
+}

@@ -1,0 +1,108 @@
+//! Brings together what the shards found, batch by batch, in an order that does not depend on threads.
+//!
+//! Connections get their numbers here, in order of their first frames; rows leave in the order in which
+//! what they say became known.
+
+use std::collections::HashMap;
+
+use airperf_record::WriteError;
+use airperf_record::capture::SegmentRow;
+
+use super::TableSet;
+use super::flows::{Found, SHARDS};
+
+/// What is kept from batch to batch.
+#[derive(Debug)]
+pub(crate) struct Merge<'a> {
+    tables: Option<&'a mut TableSet>,
+    /// Numbers of the connections that are open, by their numbers within each shard.
+    numbers: [HashMap<u64, u64>; SHARDS],
+    next: u64,
+    /// Segments of the last batch, as each shard found them: the MAC may yet send one again.
+    held: [Vec<SegmentRow>; SHARDS],
+}
+
+impl<'a> Merge<'a> {
+    pub(crate) fn new(tables: Option<&'a mut TableSet>) -> Self {
+        Self { tables, numbers: Default::default(), next: 0, held: Default::default() }
+    }
+
+    /// Takes what each shard found in one batch, and leaves its memory.
+    pub(crate) fn batch<'f>(
+        &mut self,
+        found: impl IntoIterator<Item = &'f mut Found>,
+    ) -> Result<(), WriteError> {
+        let Some(tables) = &mut self.tables else {
+            found.into_iter().for_each(Found::clear);
+            return Ok(());
+        };
+        let mut found: Vec<&mut Found> = found.into_iter().collect();
+        let opened =
+            found.iter().enumerate().flat_map(|(shard, f)| f.opened.iter().map(move |o| (o.0, shard, o.1)));
+        let mut opened: Vec<(u64, usize, u64)> = opened.collect();
+        opened.sort_unstable();
+        for (_, shard, local) in opened {
+            self.numbers[shard].insert(local, self.next);
+            self.next += 1;
+        }
+        for (found, numbers) in found.iter_mut().zip(&mut self.numbers) {
+            let number = |local: &mut u64| *local = numbers.get(local).copied().unwrap_or(u64::MAX);
+            found.segments.iter_mut().filter_map(|row| row.connection.as_mut()).for_each(number);
+            found.exchanges.iter_mut().for_each(|(_, row)| number(&mut row.connection));
+            for (_, row) in &mut found.ended {
+                let local = row.connection;
+                row.connection = numbers.remove(&local).unwrap_or(u64::MAX);
+            }
+        }
+
+        let mut exchanges: Vec<_> = found.iter_mut().flat_map(|f| f.exchanges.drain(..)).collect();
+        exchanges.sort_by_key(|(frame, row)| (*frame, row.connection));
+        exchanges.into_iter().try_for_each(|(_, row)| tables.exchange(row))?;
+        let mut ended: Vec<_> = found.iter_mut().flat_map(|f| f.ended.drain(..)).collect();
+        ended.sort_by_key(|(frame, row)| (*frame, row.connection));
+        ended.into_iter().try_for_each(|(_, row)| tables.connection(row))?;
+
+        for (found, held) in found.iter_mut().zip(&mut self.held) {
+            for frame in &found.mac_retries {
+                let row = row_of(held, *frame).or_else(|| row_of(&mut found.segments, *frame));
+                if let Some(row) = row {
+                    row.mac_retries = Some(row.mac_retries.unwrap_or(0).saturating_add(1));
+                }
+            }
+        }
+        write(&mut self.held, tables)?;
+        for (found, held) in found.iter_mut().zip(&mut self.held) {
+            std::mem::swap(&mut found.segments, held);
+        }
+        found.into_iter().for_each(Found::clear);
+        Ok(())
+    }
+
+    /// Nothing more comes.
+    pub(crate) fn finish(self) -> Result<Option<&'a mut TableSet>, WriteError> {
+        let Self { mut tables, mut held, .. } = self;
+        if let Some(tables) = &mut tables {
+            write(&mut held, tables)?;
+        }
+        Ok(tables)
+    }
+}
+
+fn row_of(rows: &mut [SegmentRow], frame: u64) -> Option<&mut SegmentRow> {
+    let at = rows.partition_point(|row| row.frame < frame);
+    rows.get_mut(at).filter(|row| row.frame == frame)
+}
+
+/// Writes the rows of all shards in order of frame, moving each once.
+fn write(shards: &mut [Vec<SegmentRow>; SHARDS], tables: &mut TableSet) -> Result<(), WriteError> {
+    let mut rows = shards.each_mut().map(|rows| rows.drain(..));
+    let first =
+        |rows: &std::vec::Drain<'_, SegmentRow>| rows.as_slice().first().map_or(u64::MAX, |row| row.frame);
+    let mut firsts = rows.each_ref().map(first);
+    loop {
+        let (next, _) = firsts.iter().enumerate().min_by_key(|(_, frame)| **frame).unwrap_or((0, &0));
+        let Some(row) = rows[next].next() else { return Ok(()) };
+        firsts[next] = first(&rows[next]);
+        tables.segment(row)?;
+    }
+}

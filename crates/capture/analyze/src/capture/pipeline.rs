@@ -1,0 +1,243 @@
+//! Who does what when: threads take whatever step is ready.
+//!
+//! Batch *n* is filled by the front after batch *n*−1; then each shard follows its packets of batch *n* after
+//! those of *n*−1; then what the shards found is merged, batch after batch. Every step is done by one
+//! thread at a time and in order, so that results do not depend on how many threads there are. With one
+//! thread a batch goes through all steps before the next is read, while it is in the processor's cache.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::AnalyzeError;
+use super::flows::{Found, SHARDS, Shard};
+use super::front::{Front, Packets};
+use super::merge::Merge;
+
+/// How long a thread waits before it looks up: so soon an interruption is noticed.
+const LOOK_UP: Duration = Duration::from_millis(50);
+
+/// A batch and what its packets gave.
+#[derive(Debug, Default)]
+struct Job {
+    packets: Packets,
+    found: [Mutex<Found>; SHARDS],
+}
+
+/// A job on its way through the shards.
+#[derive(Debug)]
+struct Flight {
+    job: Arc<Job>,
+    /// Shards that have not finished with it.
+    left: usize,
+}
+
+/// Who is where. What is taken is being worked with.
+struct State<'a> {
+    front: Option<Box<Front>>,
+    shards: [Option<Box<Shard>>; SHARDS],
+    merge: Option<Box<Merge<'a>>>,
+    idle: Vec<Arc<Job>>,
+    flights: VecDeque<Flight>,
+    /// Number of the first flight.
+    first: u64,
+    /// Number of the flight each shard is to take next.
+    next: [u64; SHARDS],
+    /// Most flights at once.
+    most: usize,
+    at_end: bool,
+    progress: (u64, Option<u64>),
+    failed: Option<AnalyzeError>,
+}
+
+/// A step that is ready.
+enum Step<'a> {
+    Fill(Box<Front>, Arc<Job>),
+    Follow(u64, usize, Box<Shard>, Arc<Job>),
+    Merge(Box<Merge<'a>>, Arc<Job>),
+}
+
+impl<'a> State<'a> {
+    fn take(&mut self) -> Option<Step<'a>> {
+        if self.failed.is_some() {
+            return None;
+        }
+        if self.flights.front().is_some_and(|flight| flight.left == 0)
+            && let Some(merge) = self.merge.take()
+            && let Some(flight) = self.flights.pop_front()
+        {
+            self.first += 1;
+            return Some(Step::Merge(merge, flight.job));
+        }
+        if !self.at_end
+            && self.flights.len() < self.most
+            && let Some(front) = self.front.take()
+        {
+            return Some(Step::Fill(front, self.idle.pop().unwrap_or_default()));
+        }
+        let last = self.first + self.flights.len() as u64;
+        let is_ready = |shard: &usize| self.shards[*shard].is_some() && self.next[*shard] < last;
+        let shard = (0..SHARDS).filter(is_ready).min_by_key(|shard| self.next[*shard])?;
+        let number = self.next[shard];
+        let job = self.flights.get((number - self.first) as usize)?.job.clone();
+        Some(Step::Follow(number, shard, self.shards[shard].take()?, job))
+    }
+
+    fn is_over(&self) -> bool {
+        self.failed.is_some()
+            || self.at_end && self.flights.is_empty() && self.front.is_some() && self.merge.is_some()
+    }
+}
+
+/// The state and who waits for it to change.
+struct Shared<'a> {
+    state: Mutex<State<'a>>,
+    changed: Condvar,
+}
+
+impl<'a> Shared<'a> {
+    fn lock(&self) -> MutexGuard<'_, State<'a>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does one step, or waits a little for one; false when there will be none.
+    fn work(&self) -> bool {
+        let mut state = self.lock();
+        let Some(step) = state.take() else {
+            if state.is_over() {
+                return false;
+            }
+            let waited = self.changed.wait_timeout(state, LOOK_UP);
+            return !waited.unwrap_or_else(PoisonError::into_inner).0.is_over();
+        };
+        drop(state);
+        let over = Stop(self);
+        self.step(step);
+        std::mem::forget(over);
+        self.changed.notify_all();
+        true
+    }
+
+    fn step(&self, step: Step<'a>) {
+        match step {
+            Step::Fill(mut front, mut job) => {
+                let filled = match Arc::get_mut(&mut job) {
+                    Some(job) => front.fill(&mut job.packets),
+                    None => Ok(false),
+                };
+                let mut state = self.lock();
+                state.progress = front.progress();
+                state.front = Some(front);
+                match filled {
+                    Ok(true) => state.flights.push_back(Flight { job, left: SHARDS }),
+                    Ok(false) => state.at_end = true,
+                    Err(error) => state.failed = Some(error),
+                }
+            }
+            Step::Follow(number, place, mut shard, job) => {
+                let mut found = job.found[place].lock().unwrap_or_else(PoisonError::into_inner);
+                shard.follow(&job.packets.lists[place], &job.packets, &mut found);
+                drop(found);
+                drop(job);
+                let mut state = self.lock();
+                state.shards[place] = Some(shard);
+                state.next[place] = number + 1;
+                let flight = (number - state.first) as usize;
+                if let Some(flight) = state.flights.get_mut(flight) {
+                    flight.left -= 1;
+                }
+            }
+            Step::Merge(mut merge, mut job) => {
+                let merged = match Arc::get_mut(&mut job) {
+                    Some(job) => merge.batch(
+                        job.found.iter_mut().map(|f| f.get_mut().unwrap_or_else(PoisonError::into_inner)),
+                    ),
+                    None => Ok(()),
+                };
+                let mut state = self.lock();
+                state.merge = Some(merge);
+                state.idle.push(job);
+                if let Err(error) = merged {
+                    state.failed = Some(error.into());
+                }
+            }
+        }
+    }
+}
+
+/// Ends the others' waiting when a step panics.
+struct Stop<'s, 'a>(&'s Shared<'a>);
+
+impl Drop for Stop<'_, '_> {
+    fn drop(&mut self) {
+        self.0.lock().failed = Some(AnalyzeError::Interrupted);
+        self.0.changed.notify_all();
+    }
+}
+
+/// Everything that was found out.
+pub(crate) struct Done<'a> {
+    pub(crate) front: Box<Front>,
+    pub(crate) shards: Vec<Shard>,
+    pub(crate) merge: Merge<'a>,
+}
+
+/// Takes all records through all steps, with `threads` threads of which this is one.
+pub(crate) fn run<'a>(
+    front: Front,
+    shards: [Shard; SHARDS],
+    merge: Merge<'a>,
+    threads: usize,
+    progress: &mut dyn FnMut(u64, Option<u64>) -> ControlFlow<()>,
+) -> Result<Done<'a>, AnalyzeError> {
+    let threads = threads.clamp(1, SHARDS + 1);
+    let shared = Shared {
+        state: Mutex::new(State {
+            front: Some(Box::new(front)),
+            shards: shards.map(|shard| Some(Box::new(shard))),
+            merge: Some(Box::new(merge)),
+            idle: Vec::new(),
+            flights: VecDeque::new(),
+            first: 0,
+            next: [0; SHARDS],
+            most: if threads == 1 { 1 } else { threads + 1 },
+            at_end: false,
+            progress: (0, None),
+            failed: None,
+        }),
+        changed: Condvar::new(),
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            // A thread that cannot be had is done without.
+            let worker = std::thread::Builder::new().name("airperf-analyze".to_owned());
+            let _ = worker.spawn_scoped(scope, || while shared.work() {});
+        }
+        let mut told = 0;
+        loop {
+            let more = shared.work();
+            let now = shared.lock().progress;
+            if more && now.0 == told && threads == 1 {
+                continue;
+            }
+            told = now.0;
+            if progress(now.0, now.1).is_break() {
+                shared.lock().failed = Some(AnalyzeError::Interrupted);
+                shared.changed.notify_all();
+            }
+            if !more {
+                break;
+            }
+        }
+    });
+    let state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = state.failed {
+        return Err(error);
+    }
+    let shards: Vec<Shard> = state.shards.into_iter().flatten().map(|shard| *shard).collect();
+    match (state.front, state.merge) {
+        (Some(front), Some(merge)) if shards.len() == SHARDS => Ok(Done { front, shards, merge: *merge }),
+        _ => Err(AnalyzeError::Interrupted),
+    }
+}

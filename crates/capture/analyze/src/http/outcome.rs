@@ -1,0 +1,78 @@
+//! What became of one exchange, and the rows made of it: a run's names stations, a capture's addresses.
+
+use std::net::IpAddr;
+
+use airperf_record::{ExchangeRow, capture};
+
+use super::head::Words;
+
+/// One exchange whose outcome is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Its place on its connection, from 0.
+    pub(crate) index: u32,
+    pub(crate) sent_ns: Option<u64>,
+    pub(crate) asked_ns: Option<u64>,
+    pub(crate) first_byte_ns: Option<u64>,
+    pub(crate) done_ns: Option<u64>,
+    pub(crate) request_bytes: u64,
+    pub(crate) response_bytes: u64,
+    pub(crate) body_bytes: u64,
+    pub(crate) version: Option<u8>,
+    pub(crate) status: Option<u16>,
+    pub(crate) words: Option<Box<Words>>,
+    pub(crate) error: Option<&'static str>,
+}
+
+/// The ends of a connection of a capture.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    pub(crate) client: IpAddr,
+    pub(crate) server: IpAddr,
+    pub(crate) server_port: u16,
+}
+
+impl Outcome {
+    /// The row of a run; `due_ns` is the workload's to know.
+    pub(crate) fn of_run(self, connection: u64, client: u16) -> ExchangeRow {
+        ExchangeRow {
+            connection,
+            index: self.index,
+            client,
+            due_ns: None,
+            sent_ns: self.sent_ns,
+            first_byte_ns: self.first_byte_ns,
+            done_ns: self.done_ns,
+            request_bytes: self.request_bytes,
+            response_bytes: self.response_bytes,
+            error: self.error,
+        }
+    }
+
+    /// The row of a capture.
+    pub(crate) fn of_capture(self, connection: u64, ends: &Ends) -> capture::ExchangeRow {
+        let Words { method, target, host, content_type } = self.words.map(|w| *w).unwrap_or_default();
+        capture::ExchangeRow {
+            connection,
+            index: self.index,
+            client: ends.client.to_string(),
+            server: ends.server.to_string(),
+            server_port: ends.server_port,
+            method,
+            target,
+            host,
+            version: self.version,
+            status: self.status,
+            content_type,
+            sent_ns: self.sent_ns,
+            asked_ns: self.asked_ns,
+            first_byte_ns: self.first_byte_ns,
+            done_ns: self.done_ns,
+            request_bytes: self.request_bytes,
+            response_bytes: self.response_bytes,
+            body_bytes: self.body_bytes,
+            complete: self.done_ns.is_some(),
+            error: self.error,
+        }
+    }
+}

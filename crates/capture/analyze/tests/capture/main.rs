@@ -1,0 +1,8 @@
+//! Captures written here packet by packet, and what is found in them.
+
+mod air;
+mod annotate;
+mod faults;
+mod order;
+mod script;
+mod whole;

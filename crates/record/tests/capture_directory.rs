@@ -1,0 +1,164 @@
+//! Directories of captures: whole or not at all, never mixed up with runs, the same with and without threads.
+
+use std::fs;
+use std::net::IpAddr;
+use std::path::Path;
+
+use airperf_record::capture::{CaptureManifest, CaptureWriter, FrameRow, RetransmissionRow, SEGMENT_TYPES};
+use airperf_record::{
+    BackgroundTable, MacAddress, Manifest, Options, ReadError, Row, RunWriter, ScenarioInfo, TableWriter,
+    Testbed, WriteError, read,
+};
+use serde_json::json;
+
+fn row(n: u64) -> RetransmissionRow {
+    RetransmissionRow {
+        client: IpAddr::from([10, 77, (n >> 8) as u8, n as u8]),
+        kind: SEGMENT_TYPES[(n % 9) as usize],
+        segments: n,
+        tcp_retransmissions: n / 2,
+        mac_retransmissions: n.is_multiple_of(3).then_some(n),
+    }
+}
+
+fn begin(out: &Path) -> (CaptureWriter, TableWriter<RetransmissionRow>) {
+    let mut writer = CaptureWriter::create(out, true).unwrap();
+    let table = writer.table().unwrap();
+    (writer, table)
+}
+
+fn end(mut writer: CaptureWriter, table: TableWriter<RetransmissionRow>) -> CaptureManifest {
+    writer.close_table(table).unwrap();
+    writer.finish(vec!["air.pcapng".into()], json!({"ports": [80]}), json!({"packets": 3})).unwrap()
+}
+
+fn write(out: &Path, rows: u64) -> CaptureManifest {
+    let (writer, mut table) = begin(out);
+    (0..rows).for_each(|n| table.push(&row(n)).unwrap());
+    end(writer, table)
+}
+
+fn a_run(out: &Path) {
+    let run = RunWriter::create(out, Options::default()).unwrap();
+    let scenario =
+        ScenarioInfo { name: "test".into(), text: String::new(), sha256: String::new(), resolved: json!({}) };
+    run.finish(Manifest::new(Testbed::Sim, scenario, 1)).unwrap();
+}
+
+#[test]
+fn a_capture_is_read_back_as_it_was_written() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("capture");
+    let written = write(&out, 10_000);
+    let found = read::capture_manifest(&out).unwrap();
+    assert_eq!((&found, found.kind.as_str()), (&written, "capture"));
+    assert_eq!((found.sources[0].as_str(), &found.summary["packets"]), ("air.pcapng", &json!(3)));
+    read::verify(&out, &found).unwrap();
+    let rows = read::rows::<RetransmissionRow>(&out.join(RetransmissionRow::FILE)).unwrap();
+    assert!(rows.enumerate().all(|(n, found)| found.unwrap() == row(n as u64)));
+    fs::write(out.join(RetransmissionRow::FILE), "damaged").unwrap();
+    assert!(matches!(read::verify(&out, &found), Err(ReadError::Damaged { .. })));
+}
+
+#[test]
+fn a_table_with_a_thread_of_its_own_has_the_same_bytes() {
+    let home = tempfile::tempdir().unwrap();
+    for rows in [0, 1, 4_096, 100_000] {
+        let here = write(&home.path().join(format!("here{rows}")), rows);
+        let (writer, table) = begin(&home.path().join(format!("there{rows}")));
+        let mut table = BackgroundTable::new(table).unwrap();
+        (0..rows).for_each(|n| table.push(row(n)).unwrap());
+        let table = table.finish().unwrap().unwrap();
+        assert_eq!(end(writer, table), here);
+    }
+}
+
+#[test]
+fn fault_02_a_full_disk_is_told_by_a_table_with_a_thread_and_nothing_is_left() {
+    let home = tempfile::tempdir().unwrap();
+    let mut writer = CaptureWriter::create(&home.path().join("capture"), false).unwrap();
+    // `/dev/full` answers every write as a full disk does.
+    std::os::unix::fs::symlink("/dev/full", writer.partial().join(RetransmissionRow::FILE)).unwrap();
+    let mut table = BackgroundTable::new(writer.table().unwrap()).unwrap();
+    let failed = (0..10_000_000).find_map(|n| table.push(row(n)).err());
+    assert!(matches!(failed, Some(WriteError::DiskFull { .. })), "{failed:?}");
+    assert!(table.push(row(0)).is_ok(), "it was told once");
+    assert!(table.finish().unwrap().is_none());
+    drop(writer);
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_earlier_analysis_is_replaced_only_when_asked() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("capture");
+    write(&out, 1);
+    let refused = CaptureWriter::create(&out, false).unwrap_err();
+    assert!(matches!(refused, WriteError::Exists(..)) && refused.to_string().contains("a finished capture"));
+    assert_eq!(write(&out, 2).tables[RetransmissionRow::FILE].rows, 2);
+}
+
+#[test]
+fn fault_07_runs_and_captures_never_take_each_others_place() {
+    let home = tempfile::tempdir().unwrap();
+    let (run, capture) = (home.path().join("run"), home.path().join("capture"));
+    a_run(&run);
+    write(&capture, 1);
+    assert!(matches!(CaptureWriter::create(&run, true), Err(WriteError::NotRecords(..))));
+    let options = Options { replace: true, ..Options::default() };
+    assert!(matches!(RunWriter::create(&capture, options), Err(WriteError::NotRecords(..))));
+    assert!(matches!(read::manifest(&capture), Err(ReadError::Kind { expected: "run", .. })));
+    assert!(matches!(read::capture_manifest(&run), Err(ReadError::Kind { expected: "capture", .. })));
+}
+
+#[test]
+fn fault_07_a_capture_of_another_version_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("capture");
+    write(&out, 1);
+    let path = out.join("manifest.json");
+    let text = fs::read_to_string(&path).unwrap().replace("\"schema\": 1", "\"schema\": 99");
+    fs::write(&path, text).unwrap();
+    assert!(matches!(read::capture_manifest(&out), Err(ReadError::Version { found: 99, .. })));
+}
+
+#[test]
+fn addresses_are_texts_in_the_file_and_come_back() {
+    let home = tempfile::tempdir().unwrap();
+    let mut writer = CaptureWriter::create(&home.path().join("capture"), false).unwrap();
+    let frame = FrameRow {
+        frame: 1,
+        time_ns: 0,
+        interface: 0,
+        bytes: 60,
+        captured: 60,
+        kind: "ethernet",
+        transmitter: Some(MacAddress([2, 0x41, 0x50, 0, 0, 1])),
+        receiver: None,
+        group: false,
+        sequence: None,
+        fragment: None,
+        retry: None,
+        fcs: "absent",
+        view: None,
+        protected: None,
+        rate_bps: None,
+        signal_dbm: None,
+        airtime_ns: None,
+        acknowledged: None,
+        source: Some("2001:db8::1".parse().unwrap()),
+        destination: Some([192, 0, 2, 255].into()),
+        protocol: Some(6),
+        ip_bytes: Some(40),
+    };
+    let mut table = writer.table().unwrap();
+    table.push(&frame).unwrap();
+    writer.close_table(table).unwrap();
+    writer.finish(Vec::new(), json!({}), json!({})).unwrap();
+    let path = home.path().join("capture").join(FrameRow::FILE);
+    assert_eq!(read::rows::<FrameRow>(&path).unwrap().next().unwrap().unwrap(), frame);
+    let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+    assert!(
+        text.contains("02:41:50:00:00:01") && text.contains("2001:db8::1") && text.contains("192.0.2.255")
+    );
+}
