@@ -1,6 +1,7 @@
 //! Numbers that theory gives and the models must meet.
 
 mod bianchi;
+mod bianchi_equations;
 mod dcf_table;
 mod throughput;
 

@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use airperf_emu::EmuOptions;
 use airperf_record::{ConnectionRow, Options, Row, read};
@@ -56,17 +56,28 @@ fn median(sorted: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-fn both(overrides: &[(&str, &str)]) -> Option<(Vec<f64>, Vec<f64>)> {
-    let lacking: Vec<_> = airperf_emu::probe().into_iter().filter(|need| need.required && !need.ok).collect();
+/// Runs are timed: one at a time.
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this machine can emulate and has these programs; says why not.
+pub(crate) fn possible(programs: &[&str]) -> bool {
+    let needed = |need: &airperf_emu::Need| need.required || programs.contains(&need.name);
+    let lacking: Vec<_> = airperf_emu::probe().into_iter().filter(|need| needed(need) && !need.ok).collect();
     for need in &lacking {
         // Past the harness's capture: a skipped test must be seen.
         let _ =
             writeln!(std::io::stderr(), "\nSKIPPED (1 test): {}: {}; {}", need.name, need.why, need.remedy);
     }
-    if !lacking.is_empty() {
+    lacking.is_empty()
+}
+
+fn both(overrides: &[(&str, &str)]) -> Option<(Vec<f64>, Vec<f64>)> {
+    if !possible(&[]) {
         return None;
     }
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = turn();
     let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let scenario = Scenario::parse(TEXT, "kernel.toml", &overrides).unwrap_or_else(|p| panic!("{p}"));
     let folder = tempfile::tempdir().unwrap();

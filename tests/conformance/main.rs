@@ -1,3 +1,4 @@
 //! The two testbeds against each other: the kernel's TCP over the emulated link, ours over the same link.
 
 mod kernel_tcp;
+mod overload;

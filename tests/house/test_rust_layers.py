@@ -29,7 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "sim": {"units", "scenario", "record", "wire"} | MODELS,
     # emu reads the schedule of the workload and has no TCP or HTTP of its own.
     "emu": {"units", "link", "wifi", "workload", "scenario", "record", "wire", "analyze"},
-    "python": {"units", "scenario", "record", "sim", "emu", "analyze"},
+    "python": {"units", "scenario", "record", "sim", "emu", "analyze", "wire"},
 }
 
 # Measure, feed or test the whole house, and are part of no wheel.

@@ -1,15 +1,19 @@
-//! `docs/reference/records.md` says what the files say: its tables are the row types' own sentences.
+//! `docs/reference/records.md` and `capture-records.md` say what the files say: their tables are the row
+//! types' own sentences. `captures.md` lists the anomalies as the layers name them.
 //!
 //! After changing a row type run `AIRPERF_WRITE=1 cargo test -p airperf-tests --test reference`, which
-//! rewrites the page, and read the difference. Left out: the manifest, described by hand.
+//! rewrites the pages, and read the difference. Left out: the manifests, described by hand.
 
+use airperf_analyze::capture as analyze;
 use airperf_record::{
-    ConnectionRow, ExchangeRow, FrameRow, LagRow, PacketRow, QueueRow, Row, SCHEMA_VERSION,
+    ConnectionRow, ExchangeRow, FrameRow, LagRow, PacketRow, QueueRow, Row, SCHEMA_VERSION, capture,
 };
 use std::fmt::Write as _;
 use std::path::Path;
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/records.md");
+const RUN: &str = "records.md";
+const CAPTURE: &str = "capture-records.md";
+const ANOMALIES: &str = "captures.md";
 const BEGIN: &str = "<!-- begin of the tables, written by tests/reference/main.rs -->\n";
 const END: &str = "<!-- end of the tables -->\n";
 
@@ -26,33 +30,78 @@ fn table<R: Row>() -> String {
     page
 }
 
-fn tables() -> String {
-    let mut page = format!("Schema version {SCHEMA_VERSION}.\n\n");
-    for table in [
-        table::<FrameRow>(),
-        table::<PacketRow>(),
-        table::<ConnectionRow>(),
-        table::<ExchangeRow>(),
-        table::<QueueRow>(),
-        table::<LagRow>(),
-    ] {
-        page.push_str(&table);
+fn page(tables: &[String]) -> String {
+    format!("Schema version {SCHEMA_VERSION}.\n\n{}", tables.concat())
+}
+
+/// Compares the part of a page that is written here, or writes it when asked to.
+fn says(name: &str, ours: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference").join(name);
+    let page =
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("docs/reference/{name}: {error}"));
+    let (head, rest) = page.split_once(BEGIN).expect("the page marks where its tables begin");
+    let (written, tail) = rest.split_once(END).expect("the page marks where its tables end");
+    if std::env::var_os("AIRPERF_WRITE").is_some() {
+        std::fs::write(&path, format!("{head}{BEGIN}{ours}{END}{tail}")).expect("writable");
+        return;
     }
-    page
+    for (theirs, ours) in written.lines().zip(ours.lines()) {
+        assert_eq!(theirs, ours, "docs/reference/{name} is out of date: see the head of this test");
+    }
+    assert_eq!(written.lines().count(), ours.lines().count(), "docs/reference/{name} lacks lines");
 }
 
 #[test]
 fn the_page_of_records_says_what_the_files_say() {
-    let page = std::fs::read_to_string(PAGE).expect("docs/reference/records.md is there");
-    let (head, rest) = page.split_once(BEGIN).expect("the page marks where its tables begin");
-    let (written, tail) = rest.split_once(END).expect("the page marks where its tables end");
-    let ours = tables();
-    if std::env::var_os("AIRPERF_WRITE").is_some() {
-        std::fs::write(Path::new(PAGE), format!("{head}{BEGIN}{ours}{END}{tail}")).expect("writable");
-        return;
+    says(
+        RUN,
+        &page(&[
+            table::<FrameRow>(),
+            table::<PacketRow>(),
+            table::<ConnectionRow>(),
+            table::<ExchangeRow>(),
+            table::<QueueRow>(),
+            table::<LagRow>(),
+        ]),
+    );
+}
+
+#[test]
+fn the_page_of_captures_says_what_the_files_say() {
+    says(
+        CAPTURE,
+        &page(&[
+            table::<capture::ConnectionRow>(),
+            table::<capture::ExchangeRow>(),
+            table::<capture::FrameRow>(),
+            table::<capture::SegmentRow>(),
+            table::<capture::StationRow>(),
+            table::<capture::SeriesRow>(),
+            table::<capture::HistogramRow>(),
+            table::<capture::RetransmissionRow>(),
+        ]),
+    );
+}
+
+/// Names and sentences of the anomalies that a layer counts.
+fn anomalies(layer: &str, names: &[(&str, &str)]) -> String {
+    let mut page = format!("### {layer}\n\n| name | meaning |\n|---|---|\n");
+    for (name, meaning) in names {
+        let _ = writeln!(page, "| `{name}` | {} |", meaning.trim());
     }
-    for (theirs, ours) in written.lines().zip(ours.lines()) {
-        assert_eq!(theirs, ours, "docs/reference/records.md is out of date: see the head of this test");
-    }
-    assert_eq!(written.lines().count(), ours.lines().count(), "docs/reference/records.md lacks lines");
+    page.push('\n');
+    page
+}
+
+#[test]
+fn the_page_of_captures_names_every_anomaly() {
+    let pages = [
+        anomalies("Files", airperf_wire::container::ANOMALIES),
+        anomalies("Frames and packets", airperf_wire::FRAME_ANOMALIES),
+        anomalies("Order and MAC", &[analyze::ORDERED_ANOMALIES, analyze::MAC_ANOMALIES].concat()),
+        anomalies("IP", &[analyze::FRAGMENT_ANOMALIES, analyze::PACKET_ANOMALIES].concat()),
+        anomalies("TCP", analyze::FLOW_ANOMALIES),
+        anomalies("HTTP", analyze::HTTP_ANOMALIES),
+    ];
+    says(ANOMALIES, &pages.concat());
 }

@@ -3,9 +3,11 @@
 //! What the operating system refused becomes the `OSError` that Python has for it, a full disk with
 //! `ENOSPC` say; everything else is a [`CoreError`]. Left out: exit codes, which are the command line's.
 
+use airperf_analyze::capture::AnalyzeError;
 use airperf_emu::ReplayError;
 use airperf_record::WriteError;
 use airperf_scenario::{Problem, Problems};
+use airperf_wire::container::{OpenError, ReadError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
@@ -32,6 +34,12 @@ create_exception!(
     CoreError,
     "A run directory that cannot be read, or that cannot be repeated."
 );
+create_exception!(
+    airperf._core,
+    CaptureError,
+    CoreError,
+    "A file that is no capture: empty, or something else, which its text names."
+);
 create_exception!(airperf._core, RunError, CoreError, "A run that began and could not be finished.");
 
 /// Adds the exceptions to the module.
@@ -39,6 +47,7 @@ pub(crate) fn add(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> 
     module.add("CoreError", py.get_type::<CoreError>())?;
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
     module.add("EnvironmentLacks", py.get_type::<EnvironmentLacks>())?;
+    module.add("CaptureError", py.get_type::<CaptureError>())?;
     module.add("RecordsError", py.get_type::<RecordsError>())?;
     module.add("RunError", py.get_type::<RunError>())
 }
@@ -74,7 +83,7 @@ pub(crate) fn sim(error: &airperf_sim::RunError) -> PyErr {
 /// A failure to write records as an exception; Python chooses the subclass of `OSError` by its number.
 pub(crate) fn write(error: &WriteError) -> PyErr {
     let number = match error {
-        WriteError::Exists(_) | WriteError::NotARun(_) => Some(Errno::EXIST.raw_os_error()),
+        WriteError::Exists(..) | WriteError::NotRecords(..) => Some(Errno::EXIST.raw_os_error()),
         WriteError::DiskFull { .. } => Some(Errno::NOSPC.raw_os_error()),
         WriteError::Io { source, .. } => source.raw_os_error(),
         _ => None,
@@ -98,4 +107,33 @@ pub(crate) fn emu(error: &airperf_emu::RunError) -> PyErr {
 /// A run directory that cannot be repeated as an exception.
 pub(crate) fn replay(error: &ReplayError) -> PyErr {
     RecordsError::new_err(error.to_string())
+}
+
+/// A file that is no capture, or that cannot be opened, as an exception.
+pub(crate) fn open(error: &OpenError) -> PyErr {
+    match error {
+        OpenError::Io { source, .. } => system(source, error.to_string()),
+        _ => CaptureError::new_err(error.to_string()),
+    }
+}
+
+/// A capture that cannot be read on as an exception.
+pub(crate) fn read(error: &ReadError) -> PyErr {
+    system(&error.source, error.to_string())
+}
+
+/// An analysis that did not come to its end as an exception.
+pub(crate) fn analyze(error: &AnalyzeError) -> PyErr {
+    match error {
+        AnalyzeError::Read(error) => read(error),
+        AnalyzeError::Write(error) => write(error),
+        AnalyzeError::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
+    }
+}
+
+fn system(source: &std::io::Error, text: String) -> PyErr {
+    match source.raw_os_error() {
+        Some(number) => PyOSError::new_err((number, text)),
+        None => PyOSError::new_err(text),
+    }
 }

@@ -5,6 +5,7 @@
 //!
 //! Left out: everything with an opinion. This crate converts and calls.
 
+mod capture;
 mod error;
 mod lab;
 mod run;
@@ -12,7 +13,7 @@ mod scenario;
 
 use pyo3::prelude::*;
 
-/// What airperf computes in Rust: scenarios, the simulated and the emulated testbed.
+/// What airperf computes in Rust: scenarios, the simulated and the emulated testbed, captures.
 #[pymodule(name = "_core")]
 fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -20,5 +21,6 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::add(py, module)?;
     scenario::add(module)?;
     run::add(module)?;
-    lab::add(module)
+    lab::add(module)?;
+    capture::add(module)
 }

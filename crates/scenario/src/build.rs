@@ -113,6 +113,7 @@ fn read(root: &Table, findings: &mut Findings) -> Parts {
         let (mut station, mut client) = (Station::default(), Client::default());
         section.read(&CLIENT, &mut client, findings);
         read_station(&section, &mut station, names(&CLIENT), &link, findings);
+        relations::arrivals(&section, &mut client, findings);
         relations::client(&section, &client, &server.config, top.duration, findings);
         if station.name.is_none() {
             let single = tables.len() == 1;

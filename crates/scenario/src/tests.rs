@@ -3,7 +3,7 @@
 use crate::{LinkConfig, Role, Scenario, reference};
 use airperf_link::StationId;
 use airperf_units::{Duration, Rate};
-use airperf_workload::Start;
+use airperf_workload::{ArrivalProcess, Start};
 use proptest::prelude::*;
 
 const GOOD: &str = include_str!("../tests/good.toml");
@@ -63,6 +63,27 @@ fn resolved_forms_are_fixed_points() {
         assert_eq!(first.sha256(), again.sha256());
         assert_eq!((&first.link, &first.tcp, &first.clients), (&again.link, &again.tcp, &again.clients));
     }
+}
+
+#[test]
+fn an_arrival_process_takes_its_own_keys_and_no_others() {
+    let process = |overrides: &[(&str, &str)]| {
+        let scenario = good(overrides);
+        let again = Scenario::from_resolved(scenario.resolved(), "again").unwrap();
+        assert_eq!(scenario.clients, again.clients);
+        scenario.clients[0].workload.arrivals
+    };
+    let similar = ("client.arrivals", "self-similar");
+    let bursts = ("client.arrivals", "on-off");
+    assert_eq!(process(&[similar, ("client.hurst", "0.8")]), ArrivalProcess::SelfSimilar { hurst: 0.8 });
+    let (on, off) = (Duration::from_secs(2), Duration::from_ms(500));
+    let times = [("client.on_time", "2s"), ("client.off_time", "500ms")];
+    assert_eq!(process(&[bursts, times[0], times[1]]), ArrivalProcess::OnOff { on, off });
+
+    assert!(problem(&[similar]).message.contains("need `hurst`"));
+    assert!(problem(&[bursts, times[0]]).message.contains("need `off_time`"));
+    assert!(problem(&[("client.hurst", "0.8")]).message.contains("for self-similar arrivals"));
+    assert!(problem(&[("client.on_time", "2s")]).message.contains("for on-off arrivals"));
 }
 
 #[test]

@@ -5,9 +5,11 @@
 //!
 //! Left out: wall-clock time (the testbeds own it) and quantities no model uses yet.
 
+mod config;
 mod random;
 mod time;
 
+pub use config::ConfigError;
 pub use random::{Stream, StreamKey};
 pub use time::{Duration, Time};
 

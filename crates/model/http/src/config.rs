@@ -5,8 +5,7 @@
 //!
 //! Left out: TLS, chunked replies, and keep-alive refused by the server.
 
-use airperf_units::Duration;
-use std::fmt;
+use airperf_units::{ConfigError, Duration};
 
 /// Configuration of a client's connections.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +101,7 @@ impl ServerConfig {
             ),
             (self.max_requests_per_connection != Some(0), "max_requests_per_connection must be at least 1"),
         ];
-        first_broken(&rules)
+        ConfigError::check("HTTP", &rules)
     }
 }
 
@@ -120,25 +119,6 @@ impl ClientConfig {
             ),
             (self.timeout != Some(Duration::ZERO), "timeout must be positive"),
         ];
-        first_broken(&rules)
+        ConfigError::check("HTTP", &rules)
     }
 }
-
-fn first_broken(rules: &[(bool, &'static str)]) -> Result<(), ConfigError> {
-    match rules.iter().find(|(holds, _)| !holds) {
-        Some((_, why)) => Err(ConfigError(why)),
-        None => Ok(()),
-    }
-}
-
-/// A configuration that no client or server could have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConfigError(&'static str);
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HTTP: {}", self.0)
-    }
-}
-
-impl std::error::Error for ConfigError {}

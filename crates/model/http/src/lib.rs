@@ -10,7 +10,8 @@ mod config;
 mod cpu;
 mod session;
 
+pub use airperf_units::ConfigError;
 pub use client::{Client, ClientStep, Exchange, Failure};
-pub use config::{ClientConfig, ConfigError, ServerConfig};
+pub use config::{ClientConfig, ServerConfig};
 pub use cpu::Cpu;
 pub use session::{Session, SessionStep};

@@ -7,8 +7,7 @@
 //! TCP Fast Open, pacing, tail loss probes).
 
 use crate::cc::Congestion;
-use airperf_units::Duration;
-use std::fmt;
+use airperf_units::{ConfigError, Duration};
 
 /// Configuration of a TCP endpoint; both ends of a connection may differ.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +56,14 @@ pub struct Config {
     pub quick_ack_max: u8,
     /// Tick of the timers: all deadlines fall on multiples of it.
     pub jiffy: Duration,
+    /// Whether timers rest in a wheel whose slots widen with the wait, and fire when their slot ends; else they fire
+    /// on the last tick before their deadline.
+    pub timer_wheel: bool,
+    /// Whether the listening socket's backlog limits half-open connections too, and a full accept queue ignores
+    /// every SYN.
+    pub backlog_limits_syns: bool,
+    /// Whether a FIN waits for the congestion window as data does.
+    pub fin_waits_for_window: bool,
     /// Tick of the timestamp clock, hence resolution of round-trip samples.
     pub timestamp_tick: Duration,
     /// Whether TCP learns that its own host's transmit queue refused a segment, and keeps it.
@@ -107,6 +114,9 @@ impl Config {
             delayed_ack_max: Duration::from_ms(200),  // TCP_DELACK_MAX HZ/5; RFC 1122 §4.2.3.2 allows 500 ms
             quick_ack_max: 16,                        // TCP_MAX_QUICKACKS
             jiffy: Duration::from_ms(10),             // HZ = 100
+            timer_wheel: false,                       // cascading, so every timer is exact to a jiffy
+            backlog_limits_syns: false,               // tcp_max_syn_backlog, tcp_v4_conn_request
+            fin_waits_for_window: false,              // tcp_snd_test
             timestamp_tick: Duration::from_ms(10),    // tcp_time_stamp counts jiffies
             local_drop_feedback: true,                // NET_XMIT_DROP, tcp_enter_cwr
             local_drop_retry: Duration::from_ms(500), // TCP_RESOURCE_PROBE_INTERVAL HZ/2
@@ -128,6 +138,9 @@ impl Config {
             syn_linear_timeouts: 4,               // net.ipv4.tcp_syn_linear_timeouts, since 6.5
             synack_scan: Duration::ZERO,          // a timer per request since 4.4
             jiffy: Duration::from_ms(4),          // CONFIG_HZ=250
+            timer_wheel: true,                    // since 4.8, calc_wheel_index
+            backlog_limits_syns: true,            // since 4.4, inet_csk_reqsk_queue_is_full, tcp_conn_request
+            fin_waits_for_window: true,           // seen of 6.18; tcp_cwnd_test of 4.19 still let it pass
             timestamp_tick: Duration::from_ms(1), // TCP_TS_HZ 1000
             local_drop_feedback: false,
             ..Self::linux_2_4_18()
@@ -167,24 +180,9 @@ impl Config {
             (self.delayed_ack_min <= self.delayed_ack_max, "delayed_ack_min must not exceed delayed_ack_max"),
             (self.local_drop_retry >= self.jiffy, "local_drop_retry must be at least one jiffy"),
         ];
-        match rules.iter().find(|(holds, _)| !holds) {
-            Some((_, why)) => Err(ConfigError(why)),
-            None => Ok(()),
-        }
+        ConfigError::check("TCP", &rules)
     }
 }
 
 /// Octets of the timestamp option with its padding (RFC 7323 §3.2 and appendix A).
 pub(crate) const TIMESTAMP_OPTION_BYTES: u32 = 12;
-
-/// A configuration that no TCP could have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConfigError(&'static str);
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TCP: {}", self.0)
-    }
-}
-
-impl std::error::Error for ConfigError {}

@@ -16,8 +16,9 @@ mod rtt;
 mod segment;
 mod stack;
 
+pub use airperf_units::ConfigError;
 pub use cc::Congestion;
-pub use config::{Config, ConfigError};
+pub use config::Config;
 pub use endpoint::{Endpoint, HalfOpen, Signals, State, Transmit};
 pub use listen::Listener;
 pub use segment::{Flags, IP_HEADER_BYTES, MAX_STREAM_BYTES, Segment};

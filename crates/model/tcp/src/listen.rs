@@ -1,14 +1,20 @@
 //! The listening side: which handshakes a server's kernel admits.
 //!
-//! Reference: Linux 2.4 `tcp_v4_conn_request`, `tcp_v4_syn_recv_sock`, `tcp_synack_timer`; Linux 6 differs
-//! only in the numbers. Together with the process pool these limits are an admission control: without
-//! them overload collapses. Leaves out SYN cookies and deferred accept.
+//! Reference: Linux 2.4 `tcp_v4_conn_request`, `tcp_v4_syn_recv_sock`, `tcp_synack_timer`; since 4.4
+//! `tcp_conn_request`, `inet_csk_reqsk_queue_is_full`, `reqsk_timer_handler`, where one backlog limits both queues.
+//! Together with the process pool these limits are an admission control: without them overload collapses. Leaves out
+//! SYN cookies and deferred accept.
 
 /// Counters of one listening socket.
 #[derive(Clone, Copy, Debug)]
 pub struct Listener {
     backlog: u32,
+    /// Most half-open connections.
     syn_queue: u32,
+    /// With more half-open connections than this, repeats shrink.
+    crowded: u32,
+    /// Young requests that may still be let in while the accept queue is over its limit.
+    young_let_in: u32,
     half_open: u32,
     young: u32,
     waiting: u32,
@@ -18,13 +24,22 @@ impl Listener {
     /// A socket that holds `syn_queue` half-open connections and completes handshakes while at most
     /// `backlog` connections wait for accept.
     pub const fn new(backlog: u32, syn_queue: u32) -> Self {
-        Self { backlog, syn_queue, half_open: 0, young: 0, waiting: 0 }
+        let crowded = (syn_queue / 2).saturating_sub(1);
+        Self { backlog, syn_queue, crowded, young_let_in: 2, half_open: 0, young: 0, waiting: 0 }
+    }
+
+    /// The same on a kernel whose `backlog` limits half-open connections too. The last quarter of `syn_queue` is
+    /// kept for hosts known to be alive, and without records of earlier connections none is.
+    pub const fn limited_by_backlog(backlog: u32, syn_queue: u32) -> Self {
+        let for_strangers = syn_queue - syn_queue / 4;
+        let most = if backlog < for_strangers { backlog } else { for_strangers };
+        Self { crowded: backlog / 2, young_let_in: 0, ..Self::new(backlog, most.saturating_add(1)) }
     }
 
     /// Whether a new SYN is answered.
     #[inline]
     pub fn admits_syn(&self) -> bool {
-        self.half_open < self.syn_queue && !(self.waiting > self.backlog && self.young > 1)
+        self.half_open < self.syn_queue && (self.waiting <= self.backlog || self.young < self.young_let_in)
     }
 
     /// Whether the handshake's last acknowledgement is taken; else the connection stays half open.
@@ -36,7 +51,7 @@ impl Listener {
     /// How often a SYN-ACK may be sent again now, of at most `max` times: old requests make way for young
     /// ones when the SYN queue is more than half full.
     pub fn synack_retries(&self, max: u8) -> u8 {
-        if self.half_open < self.syn_queue / 2 {
+        if self.half_open <= self.crowded {
             return max;
         }
         let mut young = self.young * 2;
@@ -115,6 +130,27 @@ mod tests {
         assert!(l.admits_syn(), "one young request is let in");
         l.accepted();
         assert!(l.admits_ack());
+    }
+
+    #[test]
+    fn one_backlog_limits_both_queues_of_todays_kernel() {
+        let mut l = Listener::limited_by_backlog(4, 256);
+        for _ in 0..5 {
+            assert!(l.admits_syn());
+            l.opened();
+        }
+        assert!(!l.admits_syn(), "more half open than the backlog");
+        for _ in 0..5 {
+            assert!(l.admits_ack());
+            l.left(true);
+            l.queued();
+        }
+        assert!(!l.admits_ack() && !l.admits_syn(), "a full accept queue lets no young request in either");
+        l.accepted();
+        assert!(l.admits_ack() && l.admits_syn());
+        let mut l = Listener::limited_by_backlog(1_000, 256);
+        (0..193).for_each(|_| l.opened());
+        assert!(!l.admits_syn(), "the last quarter of the SYN queue is for hosts known to be alive");
     }
 
     #[test]

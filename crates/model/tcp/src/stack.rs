@@ -1,7 +1,9 @@
 //! What all endpoints of one host share: configuration and the phase of the host's clock tick.
 //!
 //! Kernel timers fire on ticks (jiffies); when a host was booted decides where its ticks lie, so two
-//! hosts release retransmissions at different phases. Left out: clock drift.
+//! hosts release retransmissions at different phases. Since 4.8 Linux keeps timers in a wheel
+//! (`kernel/time/timer.c`): the longer the wait, the wider the slots, by steps of eight; a timer never fires early,
+//! so it fires when its slot ends, after up to an eighth more than its wait. Left out: clock drift.
 
 use crate::config::Config;
 use airperf_units::{Duration, Time};
@@ -12,13 +14,27 @@ pub struct Stack {
     config: Config,
     phase: Duration,
     payload: u32,
+    /// Waits up to this are exact to a jiffy.
+    exact: Duration,
+    /// How long after the last tick before its deadline a timer fires.
+    late: Duration,
 }
+
+/// Jiffies from which a wait gets slots of the wheel's next level, less one: slots of a level, 64, less one
+/// (`LVL_START`).
+const LEVEL: u64 = 63;
+/// How many times wider the slots of the next level are (`LVL_CLK_DIV`).
+const WIDER: u64 = 8;
 
 impl Stack {
     /// A host with ticks at `phase` past every multiple of the jiffy.
     pub fn new(config: Config, phase: Duration) -> Self {
         let phase = Duration::from_ns(phase.as_ns() % config.jiffy.as_ns());
-        Self { payload: config.segment_payload_bytes(), phase, config }
+        let (exact, late) = match config.timer_wheel {
+            true => (config.jiffy * LEVEL, config.jiffy),
+            false => (Duration::from_ns(u64::MAX), Duration::ZERO),
+        };
+        Self { payload: config.segment_payload_bytes(), phase, exact, late, config }
     }
 
     /// The configuration.
@@ -33,10 +49,40 @@ impl Stack {
         self.payload
     }
 
-    /// The last tick at or before `at`: when a timer set for `at` fires.
+    /// When a timer set for `at` fires: on the last tick at or before it, or with a wheel on the first after it.
     #[inline]
     pub fn tick(&self, at: Time) -> Time {
-        floor(at, self.config.jiffy, self.phase)
+        floor(at, self.config.jiffy, self.phase) + self.late
+    }
+
+    /// For when to set a timer that is to wait for `wait` from now.
+    #[inline]
+    pub(crate) fn expiry(&self, now: Time, wait: Duration) -> Time {
+        if wait < self.exact { now + wait } else { self.end_of_slot(now, wait) }
+    }
+
+    /// The end of the wheel's slot for `now + wait`, less what [`Self::tick`] adds.
+    #[cold]
+    fn end_of_slot(&self, now: Time, wait: Duration) -> Time {
+        let (mut slot, mut most) = (self.config.jiffy, self.exact);
+        while wait >= most {
+            (slot, most) = (slot * WIDER, most * WIDER);
+        }
+        let end = floor(now + wait, slot, self.phase) + slot;
+        Time::ZERO + end.saturating_since(Time::ZERO + self.late)
+    }
+
+    /// The level of the wheel that a timer waits in; `None` without a wheel. Of timers that fire at the same instant
+    /// those of the highest level come first, and of one level the last that was set (`expire_timers`).
+    #[inline]
+    pub fn wheel_level(&self, wait: Duration) -> Option<u8> {
+        let levels = self.config.timer_wheel.then_some(self.exact);
+        levels.map(|first| {
+            std::iter::successors(Some(first), |&most| Some(most * WIDER))
+                .take(7)
+                .take_while(|&most| wait >= most)
+                .count() as u8
+        })
     }
 
     /// The first scan of the SYN queue at or after `at`.

@@ -135,3 +135,22 @@ fn a_fin_that_overtakes_lost_data_waits_for_it() {
     assert!(pair.client.peer_has_closed());
     assert_eq!(pair.client.received_bytes(), 1000);
 }
+
+/// After a timeout the window is one segment, and the request fills it.
+#[test]
+fn a_fin_of_todays_kernel_follows_the_acknowledgement_of_a_lost_request() {
+    let fins = |config: Config| {
+        let mut requests = 0;
+        let mut pair = established(config, DELAY, move |line: &Line| {
+            requests += usize::from(line.from_client && line.segment.len > 0);
+            if line.from_client && line.segment.len > 0 && requests < 3 { Fate::Lost } else { Fate::Arrives }
+        });
+        pair.client_writes(74);
+        pair.run_for(Duration::from_ms(300)); // the first timeout is over, the second is not
+        pair.client_closes();
+        pair.run_for(Duration::from_secs(3));
+        pair.words().iter().filter(|word| word.starts_with("C")).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(fins(Config::linux_6())[..4], ["C ACK 74", "C ACK 74", "C ACK 74", "C FIN+ACK"]);
+    assert_eq!(fins(Config::linux_2_4_18())[2], "C FIN+ACK", "tcp_snd_test lets it pass");
+}

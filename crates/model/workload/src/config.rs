@@ -1,9 +1,8 @@
 //! What can be chosen about a workload.
 //!
-//! Left out so far: on/off and self-similar arrivals, sessions, think times and random sizes.
+//! Left out so far: sessions, think times and random sizes.
 
-use airperf_units::Duration;
-use std::fmt;
+use airperf_units::{ConfigError, Duration};
 
 /// A mean number of arrivals per second, exact to a millionth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,12 +33,24 @@ impl PerSecond {
 }
 
 /// The process by which connections become due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ArrivalProcess {
     /// Connection i exactly i/rate after the start.
     Deterministic,
     /// Independent exponential times between connections.
     Poisson,
+    /// Poisson at a rate that follows fractional Gaussian noise, so that it varies on all time scales.
+    SelfSimilar {
+        /// The Hurst exponent, at least 0.5 (no memory) and below 1.
+        hurst: f64,
+    },
+    /// Poisson while on, nothing while off; `rate` is the mean over both.
+    OnOff {
+        /// Mean of the exponential times on.
+        on: Duration,
+        /// Mean of the exponential times off.
+        off: Duration,
+    },
 }
 
 /// When a client begins.
@@ -81,26 +92,18 @@ impl Config {
     /// The first impossible value, named.
     pub fn check(&self) -> Result<(), ConfigError> {
         let Size::Fixed(bytes) = self.size;
+        let (hurst, on) = match self.arrivals {
+            ArrivalProcess::SelfSimilar { hurst } => (hurst, true),
+            ArrivalProcess::OnOff { on, .. } => (0.5, on > Duration::ZERO),
+            ArrivalProcess::Deterministic | ArrivalProcess::Poisson => (0.5, true),
+        };
         let rules = [
+            ((0.5..1.0).contains(&hurst), "hurst must be at least 0.5 and below 1"),
+            (on, "on must be positive"),
             (self.rate.as_micro() > 0, "rate must be positive"),
             (self.rate.as_micro() <= 1_000_000_000_000, "rate is at most 1,000,000/s"),
             (bytes <= Self::MAX_SIZE_BYTES, "size is at most 2GiB"),
         ];
-        match rules.iter().find(|(holds, _)| !holds) {
-            Some((_, why)) => Err(ConfigError(why)),
-            None => Ok(()),
-        }
+        ConfigError::check("workload", &rules)
     }
 }
-
-/// A configuration that no workload could have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConfigError(&'static str);
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "workload: {}", self.0)
-    }
-}
-
-impl std::error::Error for ConfigError {}

@@ -4,6 +4,7 @@
 //! from their index, not by adding up intervals, so they never drift.
 
 use crate::config::{ArrivalProcess, Config, Size, Start};
+use crate::pace::Pace;
 use airperf_units::{Duration, Stream, StreamKey, Time};
 
 /// One thing a user wants.
@@ -25,6 +26,8 @@ pub struct Schedule {
     /// Poisson: the last arrival.
     last: Time,
     stream: Stream,
+    /// What modulates a Poisson process.
+    pace: Option<Pace>,
 }
 
 impl Schedule {
@@ -38,7 +41,8 @@ impl Schedule {
                 Time::ZERO + Duration::from_ns(interval).mul_f64(share)
             }
         };
-        Self { config, origin, end, index: 0, last: origin, stream: key.indexed("arrivals", client) }
+        let pace = Pace::of(&config, origin, end, key, client);
+        Self { config, origin, end, index: 0, last: origin, stream: key.indexed("arrivals", client), pace }
     }
 }
 
@@ -49,8 +53,12 @@ impl Iterator for Schedule {
         let rate = self.config.rate.as_micro();
         let due = match self.config.arrivals {
             ArrivalProcess::Deterministic => self.origin + Duration::from_ns(interval_ns(self.index, rate)),
-            ArrivalProcess::Poisson => {
-                self.last += self.stream.exponential(Duration::from_ns(interval_ns(1, rate)));
+            ArrivalProcess::Poisson | ArrivalProcess::SelfSimilar { .. } | ArrivalProcess::OnOff { .. } => {
+                let gap = self.stream.exponential(Duration::from_ns(interval_ns(1, rate)));
+                self.last = match &mut self.pace {
+                    None => self.last + gap,
+                    Some(pace) => pace.advance(gap, self.end)?,
+                };
                 self.last
             }
         };
@@ -105,6 +113,71 @@ mod tests {
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let var = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         assert!((var.sqrt() / mean - 1.0).abs() < 0.02, "coefficient of variation {}", var.sqrt() / mean);
+    }
+
+    /// Connections in each second, over many independent clients.
+    fn counts(arrivals: ArrivalProcess, rate: u64, seconds: usize, clients: u64) -> Vec<Vec<f64>> {
+        let config = Config {
+            arrivals,
+            rate: PerSecond::new(rate),
+            start: Start::At(Duration::ZERO),
+            size: Size::Fixed(1),
+        };
+        let end = Time::ZERO + Duration::from_secs(seconds as u64);
+        let of = |client| {
+            let mut each = vec![0.0; seconds];
+            let mut last = Time::ZERO;
+            for demand in Schedule::new(config.clone(), end, &StreamKey::new(4), client) {
+                assert!(demand.due >= last && demand.due < end, "in order and in time");
+                last = demand.due;
+                each[demand.due.as_secs_f64() as usize] += 1.0;
+            }
+            each
+        };
+        (0..clients).map(of).collect()
+    }
+
+    /// Mean and variance of the counts of a second.
+    fn moments(counts: &[Vec<f64>]) -> (f64, f64) {
+        let n = counts.iter().map(Vec::len).sum::<usize>() as f64;
+        let mean = counts.iter().flatten().sum::<f64>() / n;
+        (mean, counts.iter().flatten().map(|c| (c - mean).powi(2)).sum::<f64>() / n)
+    }
+
+    /// Counts of a second: Poisson's variance, and that of the rate's ten bins, (0.3 rate)^2 10^(2H-2).
+    #[test]
+    fn self_similar_arrivals_have_their_mean_their_variance_and_their_memory() {
+        for hurst in [0.5, 0.8, 0.9] {
+            let counts = counts(ArrivalProcess::SelfSimilar { hurst }, 100, 32, 2_000);
+            let (mean, variance) = moments(&counts);
+            assert!((mean - 100.0).abs() < 0.5, "H {hurst}: mean {mean}");
+            let of_rate = 900.0 * libm::pow(10.0, 2.0 * hurst - 2.0);
+            assert!((variance / (100.0 + of_rate) - 1.0).abs() < 0.05, "H {hurst}: variance {variance}");
+            for lag in [1, 4, 16] {
+                let products = counts.iter().map(|c| (c[0] - 100.0) * (c[lag] - 100.0));
+                let seen = products.sum::<f64>() / counts.len() as f64;
+                let expected = of_rate * crate::fgn::autocovariance(hurst, lag);
+                let error = 4.0 * (100.0 + of_rate) * libm::sqrt(2.0 / counts.len() as f64);
+                assert!(
+                    (seen - expected).abs() < error,
+                    "H {hurst}, {lag} s apart: {seen}, expected {expected}"
+                );
+            }
+        }
+    }
+
+    /// With exponential times the covariance of the state falls as e^(-t (1/on + 1/off)).
+    #[test]
+    fn on_off_arrivals_have_their_mean_and_are_more_variable_than_poisson() {
+        let (on, off) = (Duration::from_secs(2), Duration::from_secs(6));
+        let counts = counts(ArrivalProcess::OnOff { on, off }, 100, 64, 2_000);
+        let (mean, variance) = moments(&counts);
+        // Rate 400/s a quarter of the time: variance 30,000, averaged over a second of memory 1.5 s.
+        let tau = 1.5;
+        let averaged = 2.0 * tau * (1.0 - tau * (1.0 - libm::exp(-1.0 / tau)));
+        assert!((mean / 100.0 - 1.0).abs() < 0.05, "mean {mean}");
+        let expected = 100.0 + 30_000.0 * averaged;
+        assert!((variance / expected - 1.0).abs() < 0.05, "variance {variance}, expected {expected}");
     }
 
     #[test]

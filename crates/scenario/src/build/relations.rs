@@ -9,7 +9,7 @@ use crate::problem::{Findings, Place};
 use crate::reader::Section;
 use airperf_http::ServerConfig;
 use airperf_units::Duration;
-use airperf_workload::Start;
+use airperf_workload::{ArrivalProcess, Start};
 use std::collections::BTreeMap;
 
 /// Octets of the IP and TCP headers without options.
@@ -144,6 +144,33 @@ pub(super) fn client(
             "set host_gap_spread, 0.5 say",
         );
     }
+}
+
+/// Puts the arrival process together; each process takes its own keys and no others.
+pub(super) fn arrivals(section: &Section<'_>, client: &mut Client, findings: &mut Findings) {
+    let word = client.arrivals;
+    let keys = [
+        ("hurst", "self-similar", client.hurst.is_some()),
+        ("on_time", "on-off", client.on_time.is_some()),
+        ("off_time", "on-off", client.off_time.is_some()),
+    ];
+    for (key, process, given) in keys {
+        if given && word != process {
+            let message = format!("this is for {process} arrivals, these are {word}");
+            let hint = format!("leave it out, or set arrivals = \"{process}\"");
+            findings.problem(section.place_of(key), &section.key(key), message, hint);
+        } else if !given && word == process {
+            let message = format!("{process} arrivals need `{key}`");
+            let hint = if key == "hurst" { "0.8, say" } else { "5s, say" };
+            findings.problem(section.place_of("arrivals"), &section.key("arrivals"), message, hint);
+        }
+    }
+    client.workload.arrivals = match (word, client.hurst, client.on_time, client.off_time) {
+        ("poisson", ..) => ArrivalProcess::Poisson,
+        ("self-similar", Some(hurst), ..) => ArrivalProcess::SelfSimilar { hurst },
+        ("on-off", _, Some(on), Some(off)) => ArrivalProcess::OnOff { on, off },
+        _ => ArrivalProcess::Deterministic,
+    };
 }
 
 /// The names of the stations given out so far.

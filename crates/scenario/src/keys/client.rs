@@ -82,7 +82,12 @@ pub(crate) static RADIO: [Key<Station>; 4] = [
 pub(crate) struct Client {
     pub(crate) count: u32,
     pub(crate) http: ClientConfig,
+    /// Its arrival process is put together from the four fields below when all keys are read.
     pub(crate) workload: Config,
+    pub(crate) arrivals: &'static str,
+    pub(crate) hurst: Option<f64>,
+    pub(crate) on_time: Option<Duration>,
+    pub(crate) off_time: Option<Duration>,
 }
 
 impl Default for Client {
@@ -96,12 +101,16 @@ impl Default for Client {
                 start: Start::At(Duration::ZERO),
                 size: Size::Fixed(0),
             },
+            arrivals: "deterministic",
+            hurst: None,
+            on_time: None,
+            off_time: None,
         }
     }
 }
 
 /// Keys of `[[client]]`.
-pub(crate) static CLIENT: [Key<Client>; 8] = [
+pub(crate) static CLIENT: [Key<Client>; 11] = [
     Key::new(
         "count",
         count(1, 10_000),
@@ -123,21 +132,35 @@ pub(crate) static CLIENT: [Key<Client>; 8] = [
     Key::new(
         "arrivals",
         Form::Word,
-        "Arrival process: evenly spaced, or independent with exponential gaps.",
-        |client: &Client| {
-            Setting::Word(match client.workload.arrivals {
-                ArrivalProcess::Deterministic => "deterministic",
-                ArrivalProcess::Poisson => "poisson",
-            })
-        },
-        |client, s| {
-            client.workload.arrivals = match s.word() {
-                Some("poisson") => ArrivalProcess::Poisson,
-                _ => ArrivalProcess::Deterministic,
-            }
-        },
+        "Arrival process: evenly spaced; independent with exponential gaps; the same at a rate that varies on all time scales (`hurst`); the same in bursts (`on_time`, `off_time`).",
+        |client: &Client| Setting::Word(client.arrivals),
+        |client, s| client.arrivals = s.word().unwrap_or_default(),
     )
-    .words(&["deterministic", "poisson"]),
+    .words(&["deterministic", "poisson", "self-similar", "on-off"]),
+    Key::new(
+        "hurst",
+        Form::Share(0.5, 0.99),
+        "Hurst exponent of self-similar arrivals: 0.5 has no memory, 0.7 to 0.9 was measured of Web traffic.",
+        |client: &Client| client.hurst.map_or(Setting::Word("none"), Setting::Share),
+        |client, s| client.hurst = s.optional(Setting::share),
+    )
+    .words(&["none"]),
+    Key::new(
+        "on_time",
+        time(MS, 86_400 * S),
+        "Mean of the exponential times during which on-off arrivals come, at `rate` × (on + off) / on.",
+        |client: &Client| client.on_time.map_or(Setting::Word("none"), Setting::of_time),
+        |client, s| client.on_time = s.optional(Setting::time),
+    )
+    .words(&["none"]),
+    Key::new(
+        "off_time",
+        time(MS, 86_400 * S),
+        "Mean of the exponential times between those.",
+        |client: &Client| client.off_time.map_or(Setting::Word("none"), Setting::of_time),
+        |client, s| client.off_time = s.optional(Setting::time),
+    )
+    .words(&["none"]),
     Key::new(
         "rate",
         Form::Amount(Dimension::Frequency, 1, 1_000_000_000_000),

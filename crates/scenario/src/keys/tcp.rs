@@ -30,7 +30,7 @@ impl Default for Tcp {
 }
 
 /// Keys of `[tcp]`; `profile` comes first because it sets all others.
-pub(crate) static TCP: [Key<Tcp>; 28] = [
+pub(crate) static TCP: [Key<Tcp>; 31] = [
     Key::new(
         "profile",
         Form::Word,
@@ -204,6 +204,27 @@ pub(crate) static TCP: [Key<Tcp>; 28] = [
         "Tick of the timers: all deadlines fall on multiples of it.",
         |tcp| Setting::of_time(tcp.config.jiffy),
         |tcp, s| tcp.config.jiffy = s.time(),
+    ),
+    Key::new(
+        "timer_wheel",
+        Form::Flag,
+        "Whether timers rest in a wheel (Linux since 4.8), so that long waits grow by up to an eighth; else they fire on the last tick before their deadline.",
+        |tcp| Setting::Flag(tcp.config.timer_wheel),
+        |tcp, s| tcp.config.timer_wheel = s.flag(),
+    ),
+    Key::new(
+        "backlog_limits_syns",
+        Form::Flag,
+        "Whether `server.backlog` limits half-open connections too (Linux since 4.4); else `server.syn_queue` alone.",
+        |tcp| Setting::Flag(tcp.config.backlog_limits_syns),
+        |tcp, s| tcp.config.backlog_limits_syns = s.flag(),
+    ),
+    Key::new(
+        "fin_waits_for_window",
+        Form::Flag,
+        "Whether a FIN waits for the congestion window as data does (Linux 6.18), so that after a timeout it follows the data's acknowledgement.",
+        |tcp| Setting::Flag(tcp.config.fin_waits_for_window),
+        |tcp, s| tcp.config.fin_waits_for_window = s.flag(),
     ),
     Key::new(
         "timestamp_tick",

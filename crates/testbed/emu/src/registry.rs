@@ -2,13 +2,14 @@
 //!
 //! Namespaces, devices and processes die with us; directories do not. Before a run makes one it writes
 //! its path into a file of the state directory and keeps that file locked (flock(2)). A lock that can be
-//! had is a dead run's: what it lists is removed, and nothing else ever is (faults row 39).
+//! had is a dead run's: what it lists is removed, and nothing else ever is (faults row 39). A file gets its name
+//! when it is locked already, and what is read is the file that was locked: its name may be another run's by then.
 //!
 //! Left out: partial run directories of other testbeds; `airperf_record` sweeps those.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
@@ -46,14 +47,15 @@ impl Entry {
         loop {
             let name = format!("{}-{attempt}", std::process::id());
             let path = state.join("emu").join(&name);
-            match File::create_new(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
-                Err(error) => return Err(error),
-                Ok(file) => {
-                    let file =
-                        Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| errno)?;
+            let file = tempfile::NamedTempFile::new_in(state)?;
+            let lock = Flock::lock(file.reopen()?, FlockArg::LockExclusiveNonblock);
+            let lock = lock.map_err(|(_, errno)| errno)?;
+            match file.persist_noclobber(&path) {
+                Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
+                Err(refused) => return Err(refused.error),
+                Ok(_) => {
                     let private = std::env::temp_dir().join(format!("{PREFIX}{name}-{}", unique()));
-                    let mut entry = Self { path, file, private };
+                    let mut entry = Self { path, file: lock, private };
                     let private = entry.private.clone();
                     entry.add(&private)?;
                     fs::DirBuilder::new().mode(0o700).create(&private)?;
@@ -100,16 +102,29 @@ pub fn clean(state: &Path) -> io::Result<Vec<PathBuf>> {
     };
     for path in entries.flatten().map(|entry| entry.path()) {
         let Ok(file) = File::open(&path) else { continue };
-        let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else { continue };
-        for directory in fs::read_to_string(&path).unwrap_or_default().lines().map(PathBuf::from) {
-            if is_ours(&directory) && fs::remove_dir_all(&directory).is_ok() {
-                removed.push(directory);
-            }
-        }
-        let _ = fs::remove_file(&path);
-        drop(lock);
+        removed.extend(clear(&path, file));
     }
     Ok(removed)
+}
+
+/// Removes what a registered run's file lists, and the file, if its run is dead; what was removed.
+fn clear(path: &Path, file: File) -> Vec<PathBuf> {
+    let Ok(mut lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else { return Vec::new() };
+    if !is_at(&lock, path) {
+        return Vec::new(); // its run has just ended, and the name may be a living run's
+    }
+    let mut listed = String::new();
+    let _ = lock.read_to_string(&mut listed);
+    let ours = listed.lines().map(PathBuf::from).filter(|directory| is_ours(directory));
+    let removed = ours.filter(|directory| fs::remove_dir_all(directory).is_ok()).collect();
+    let _ = fs::remove_file(path);
+    removed
+}
+
+/// Whether a path still leads to this file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let there = fs::metadata(path).map(|there| (there.dev(), there.ino()));
+    there.ok() == file.metadata().map(|here| (here.dev(), here.ino())).ok()
 }
 
 /// A real directory with a name of ours: a damaged entry must not cost anybody else's files.
@@ -123,6 +138,18 @@ fn is_ours(directory: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fault_39_a_file_opened_before_its_run_ended_never_costs_the_next_run_its_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Entry::new(folder.path()).unwrap();
+        let (path, opened) = (first.path.clone(), File::open(&first.path).unwrap());
+        drop(first);
+        let second = Entry::new(folder.path()).unwrap();
+        assert_eq!(second.path, path, "the same process takes the same name again");
+        assert_eq!(clear(&path, opened), Vec::<PathBuf>::new());
+        assert!(second.private().is_dir() && path.exists());
+    }
 
     #[test]
     fn fault_39_only_registered_directories_of_dead_runs_are_removed() {

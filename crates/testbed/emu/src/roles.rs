@@ -2,11 +2,12 @@
 //!
 //! Left out: the programs themselves; see `programs`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use airperf_scenario::{Program, Scenario};
-use airperf_units::{StreamKey, Time};
+use airperf_units::{Duration, StreamKey, Time};
 use airperf_workload::{ArrivalProcess, Schedule};
 use serde_json::{Value, json};
 
@@ -150,23 +151,36 @@ impl Clients {
         let there = httperf::installed().is_some();
         let server = scenario.server.station.0;
         let clients = scenario.clients.iter().enumerate().map(|(index, client)| {
-            let mut schedule = Schedule::new(client.workload.clone(), end, &key, index as u64).peekable();
-            let poisson = client.workload.arrivals == ArrivalProcess::Poisson;
-            let start = schedule.peek().map_or(end, |demand| demand.due);
+            let arrivals = client.workload.arrivals;
+            let schedule = Schedule::new(client.workload.clone(), end, &key, index as u64);
+            let due: Vec<Time> = schedule.map(|demand| demand.due).collect();
+            let start = due.first().copied().unwrap_or(end);
             let asking = Asking {
                 server: address_of(server).to_string(),
                 uri: uri(scenario),
                 rate: client.workload.rate.as_f64(),
-                connections: schedule.count() as u64,
+                connections: due.len() as u64,
                 calls: client.http.requests_per_connection,
                 timeout_s: client.http.timeout.map(|timeout| timeout.as_secs_f64()),
-                poisson,
+                poisson: arrivals == ArrivalProcess::Poisson,
+                offsets: due.iter().map(|&due| due - start).collect(),
             };
-            let installed = installed(scenario.emu.client_program, there);
+            let able = httperf::can(arrivals);
+            let installed = installed(scenario.emu.client_program, there && able);
+            if installed && !able {
+                let what = "open connections by this arrival process";
+                return Err(ProgramError::Unable { program: "httperf", what, key: "emu.client_program" });
+            }
             let station = client.station.0;
-            Client { station, server, start, asking, installed, running: None, started: false }
+            Ok(Client { station, server, start, asking, installed, running: None, started: false })
         });
-        Ok(Self(clients.collect()))
+        clients.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// When each station's connections are due after its first; without those whose client draws its own times.
+    pub(crate) fn offsets(&self) -> BTreeMap<u16, Arc<[Duration]>> {
+        let told = self.0.iter().filter(|client| !(client.installed && client.asking.poisson));
+        told.map(|client| (client.station, client.asking.offsets.clone())).collect()
     }
 
     /// Starts the clients that are due.

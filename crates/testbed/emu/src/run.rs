@@ -174,7 +174,8 @@ pub fn run(
         return Err(RunError::Interrupted);
     }
     spooler.finish().map_err(file("write the run's events"))?;
-    let records = Records::new(&mut writer, scenario, key.seed, run.epoch_ns, &spool_path)?;
+    let offsets = run.clients.offsets();
+    let records = Records::new(&mut writer, scenario, key.seed, run.epoch_ns, &spool_path, offsets)?;
     let sums = records.write(&spool_path, medium.closing, &mut writer)?;
     std::fs::remove_file(&spool_path).map_err(file("remove the file of the run's events"))?;
     outcome::write_lag(&mut writer, &medium)?;

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use airperf_emu::{DeviceKind, EmuOptions, Isolation, Progress, RunError, clean, probe, replay, run};
 use airperf_record::{ConnectionRow, ExchangeRow, Manifest, PacketRow, QueueRow, read};
 use airperf_scenario::Scenario;
-use airperf_units::StreamKey;
+use airperf_units::{StreamKey, Time};
+use airperf_workload::Schedule;
 
 /// Says past the test harness's capture that a test could not run here, why, and how many so far.
 macro_rules! skipped {
@@ -318,4 +319,32 @@ fn fault_01_a_killed_run_leaves_nothing() {
         }
         assert!(names(folder.path()).iter().all(|name| name == "state"), "{:?}", names(folder.path()));
     }
+}
+
+#[test]
+fn self_similar_arrivals_come_when_the_schedule_has_them_due() {
+    if !possible() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let similar = [("client.arrivals", "self-similar"), ("client.hurst", "0.8"), ("client.rate", "50/s")];
+    let manifest = run_in(folder.path(), &similar, &options(folder.path())).unwrap();
+    assert!(manifest.valid, "{:?}", manifest.why_invalid);
+
+    let scenario = scenario(&similar);
+    let end = Time::ZERO + scenario.duration;
+    let schedule = Schedule::new(scenario.clients[0].workload.clone(), end, &StreamKey::new(7), 0);
+    let due: Vec<u64> = schedule.map(|demand| demand.due.as_ns()).collect();
+    let rows: Vec<ConnectionRow> = rows(folder.path());
+    assert_eq!(rows.len(), due.len());
+    let first = rows[0].due_ns.unwrap();
+    for (row, due_ns) in rows.iter().zip(&due) {
+        assert_eq!(row.due_ns.unwrap() - first, due_ns - due[0]);
+        assert!(row.opened_ns >= row.due_ns.unwrap());
+    }
+
+    // httperf cannot do this, and nothing is started when it must.
+    let must = [similar[0], similar[1], ("emu.client_program", "httperf")];
+    let error = run_in(&folder.path().join("other"), &must, &options(folder.path())).unwrap_err();
+    assert!(error.to_string().contains("httperf cannot open connections by this arrival process"), "{error}");
 }

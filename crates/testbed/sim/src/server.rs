@@ -29,10 +29,14 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(station: StationId, config: ServerConfig, stack: Stack) -> Self {
         let none = Duration::ZERO;
+        let listener = match stack.config().backlog_limits_syns {
+            true => Listener::limited_by_backlog(config.backlog, config.syn_queue),
+            false => Listener::new(config.backlog, config.syn_queue),
+        };
         Self {
             station,
             stack,
-            listener: Listener::new(config.backlog, config.syn_queue),
+            listener,
             waiting: VecDeque::with_capacity(config.backlog as usize + 2),
             idle_processes: config.max_clients,
             cpu: Cpu::new(config.max_clients as usize),

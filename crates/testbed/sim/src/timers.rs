@@ -1,4 +1,4 @@
-//! Future events in order of time, and of asking among equals.
+//! Future events in order of time, and among equals of asking, or as the kernel's wheel fires its timers.
 //!
 //! Connections keep their own deadlines and ask for one wake-up at the earliest; a deadline that moves
 //! later costs nothing here, and a wake-up that finds nothing due asks again. So a connection that lives a
@@ -59,6 +59,18 @@ impl Timers {
         self.sequence = self.sequence.wrapping_add(1);
     }
 
+    /// Wakes a connection at `at`, when a timer fires that waited in `level` of its kernel's wheel: of several on one
+    /// tick the highest level goes first, and in a level the last that asked. `None`: as [`Self::push`].
+    #[inline]
+    pub(crate) fn push_timer(&mut self, at: Time, level: Option<u8>, slot: u32) {
+        let Some(level) = level else { return self.push(at, Event::Wake { slot }) };
+        let order = (7 - u32::from(level.min(7))) << 29 | !self.sequence >> 3;
+        let event = Event::Wake { slot }.pack();
+        self.heap.push(Reverse(u128::from(at.as_ns()) << 64 | u128::from(order) << 32 | u128::from(event)));
+        // By eight, for the order has room for 29 bits of it.
+        self.sequence = self.sequence.wrapping_add(8);
+    }
+
     /// When the next event happens; [`Time::MAX`] when none will.
     #[inline]
     pub(crate) fn next(&self) -> Time {
@@ -75,6 +87,18 @@ impl Timers {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timers_of_a_wheel_come_from_the_highest_level_and_the_last_set_first() {
+        let mut timers = Timers::default();
+        let at = Time::from_ns(5);
+        for (slot, level) in [(1, 0), (2, 0), (3, 1), (4, 2), (5, 1)] {
+            timers.push_timer(at, Some(level), slot);
+        }
+        let order = std::iter::from_fn(|| timers.pop()).map(|(_, event)| event);
+        let wake = |slot| Event::Wake { slot };
+        assert_eq!(order.collect::<Vec<_>>(), [4, 5, 3, 2, 1].map(wake));
+    }
 
     #[test]
     fn equal_times_come_in_order_of_asking() {

@@ -29,7 +29,7 @@ impl Endpoint {
         } else {
             self.rtt.backed_off(config, self.backoff)
         };
-        self.timer = now + wait;
+        self.timer = stack.expiry(now, wait);
         if self.state == State::SynReceived {
             self.timer = stack.synack_scan(self.timer);
         } else if !again {
@@ -51,8 +51,10 @@ impl Endpoint {
             if flight == 0 && len > 0 && self.snd_nxt == self.snd_max {
                 self.restart_after_idle(now, stack);
             }
-            // A lone FIN is not held back by the congestion window (tcp_snd_test).
-            if len > 0 && u64::from(flight) > u64::from(self.window.cwnd - 1) * u64::from(payload) {
+            // A lone FIN may pass the congestion window (tcp_snd_test).
+            if (len > 0 || stack.config().fin_waits_for_window)
+                && u64::from(flight) > u64::from(self.window.cwnd - 1) * u64::from(payload)
+            {
                 break;
             }
             if flight + len > self.peer_window && flight > 0 {
@@ -159,7 +161,7 @@ impl Endpoint {
     }
 
     pub(super) fn arm(&mut self, now: Time, stack: &Stack) {
-        self.timer = now + self.rtt.backed_off(stack.config(), self.backoff);
+        self.timer = stack.expiry(now, self.rtt.backed_off(stack.config(), self.backoff));
     }
 
     /// The own transmit queue refused a segment that was never sent: TCP keeps it, narrows its window and

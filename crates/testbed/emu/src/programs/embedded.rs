@@ -1,7 +1,7 @@
 //! The server and the client that need nothing installed: threads with blocking sockets.
 //!
 //! The server is a pool of threads, each held by one connection from accept to close, as Apache's
-//! prefork processes are. The client is an open loop: connection i starts i/rate after the first, on an
+//! prefork processes are. The client is an open loop: every connection starts when the schedule has it due, on an
 //! idle thread or a new one. Both use the kernel's TCP inside their station's namespace.
 //!
 //! Left out: everything of HTTP/1.1 (RFC 9112) but GET of one object with persistent connections.
@@ -244,8 +244,8 @@ fn pace(asking: &Asking, call: &Arc<Call>, cores: Option<CpuSet>, stop: &AtomicB
     let (idle, waiting) = channel::<Sender<()>>();
     let mut workers = 0;
     let began = Instant::now();
-    for i in 0..asking.connections {
-        let due = began + Duration::from_secs_f64(i as f64 / asking.rate);
+    for offset in asking.offsets.iter() {
+        let due = began + Duration::from_nanos(offset.as_ns());
         while let Some(left) = due.checked_duration_since(Instant::now()) {
             std::thread::sleep(left.min(LOOK));
             if stop.load(Relaxed) {
@@ -410,6 +410,7 @@ mod tests {
             calls: 3,
             timeout_s: Some(5.0),
             poisson: false,
+            offsets: (0..20).map(|i| airperf_units::Duration::from_ms(5 * i)).collect(),
         };
         let client = Client::start(&asking, 0, 0, &lab, None).unwrap();
         let began = Instant::now();

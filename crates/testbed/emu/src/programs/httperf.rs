@@ -7,15 +7,24 @@
 //! Left out: exact Poisson arrivals. httperf's are rounded to 1 ms ticks ([`DIFFERENCE`], in the manifest).
 
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use super::{PORT, ProgramError, find, last_lines};
 use crate::process::{Place, Program};
+use airperf_units::Duration;
+use airperf_workload::ArrivalProcess;
 
 const NAME: &str = "httperf";
 /// In what its Poisson arrivals differ from the scenario's.
 pub(crate) const DIFFERENCE: &str = "httperf rounds the times between Poisson arrivals to 1 ms";
+
+/// Whether it can open connections by such a process.
+pub(crate) const fn can(arrivals: ArrivalProcess) -> bool {
+    matches!(arrivals, ArrivalProcess::Deterministic | ArrivalProcess::Poisson)
+}
 
 /// Where httperf is, if it is installed.
 pub(crate) fn installed() -> Option<&'static Path> {
@@ -39,6 +48,8 @@ pub(crate) struct Asking {
     pub(crate) timeout_s: Option<f64>,
     /// Exponential instead of equal times between connections.
     pub(crate) poisson: bool,
+    /// When each connection is due after the first, for a client that can open them so.
+    pub(crate) offsets: Arc<[Duration]>,
 }
 
 /// The argument vector of a client.
@@ -67,6 +78,8 @@ fn arguments(asking: &Asking) -> Vec<String> {
 #[derive(Debug)]
 pub(crate) struct Httperf {
     program: Program,
+    /// Open from the start: whatever sweeps temporary files cannot take the report from us.
+    text: File,
     report: PathBuf,
     complaints: PathBuf,
 }
@@ -83,20 +96,17 @@ impl Httperf {
             package: "apt install httperf",
         })?;
         let (report, complaints) = (files.with_extension("txt"), files.with_extension("stderr"));
-        let create = |path: &Path| {
-            let wrong =
-                |error| ProgramError::File { program: NAME, what: "create", path: path.to_owned(), error };
-            File::create(path).map_err(wrong)
-        };
+        let create = |path: &Path| File::create(path).map_err(wrong("create", path));
         let mut command = Command::new(path);
         command.args(arguments(asking)).current_dir("/").stdin(Stdio::null());
         command.stdout(create(&report)?).stderr(create(&complaints)?);
+        let text = File::open(&report).map_err(wrong("open", &report))?;
         let program = Program::start(&mut command, place).map_err(|error| ProgramError::NotStarted {
             program: NAME,
             why: error.to_string(),
             stderr: String::new(),
         })?;
-        Ok(Self { program, report, complaints })
+        Ok(Self { program, text, report, complaints })
     }
 
     /// Whether it has ended; an end with an error is an error.
@@ -124,19 +134,21 @@ impl Httperf {
     /// When a report is there and cannot be understood.
     pub(crate) fn report(mut self) -> Result<(Option<Report>, String), ProgramError> {
         self.program.kill();
-        let path = self.report.clone();
-        let text = std::fs::read_to_string(&path).map_err(|error| ProgramError::File {
-            program: NAME,
-            what: "read",
-            path: path.clone(),
-            error,
-        })?;
+        let path = self.report;
+        let mut bytes = Vec::new();
+        self.text.read_to_end(&mut bytes).map_err(wrong("read", &path))?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         if !text.contains("Errors:") {
             return Ok((None, text));
         }
         let report = Report::parse(&text).map_err(|why| ProgramError::Report { program: NAME, why, path })?;
         Ok((Some(report), text))
     }
+}
+
+fn wrong(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> ProgramError + use<> {
+    let path = path.to_owned();
+    move |error| ProgramError::File { program: NAME, what, path, error }
 }
 
 /// The totals of httperf's report.
@@ -205,6 +217,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isolation::{Isolation, Lab, StationSettings};
 
     const REPORT: &str = "\
 httperf --client=0/1 --server=10.77.0.1 --port=8080 --uri=/o --rate=100 --num-conns=3000 --num-calls=1
@@ -231,6 +244,38 @@ Errors: fd-unavail 5 addrunavail 6 ftab-full 7 other 8
     }
 
     #[test]
+    fn fault_39_a_report_is_read_though_its_folder_was_removed() {
+        if installed().is_none() {
+            return skipped!("httperf is not installed");
+        }
+        let settings = StationSettings { mtu: 1500, device_queue: 100, ..Default::default() };
+        let lab = match Lab::new(1, Isolation::for_this_process(), &settings) {
+            Ok(lab) => lab,
+            Err(error) => return skipped!("{error}"),
+        };
+        let network = &lab.stations[0].network;
+        let place = Place { network, user: lab.user.as_ref(), identity: None, cores: None, nice: 0 };
+        let asking = Asking {
+            server: "10.77.0.1".into(), // nobody listens
+            uri: "/o".into(),
+            rate: 100.0,
+            connections: 2,
+            calls: 1,
+            timeout_s: Some(1.0),
+            poisson: false,
+            offsets: Arc::default(),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let mut httperf = Httperf::start(&asking, &place, &folder.path().join("httperf-1")).unwrap();
+        drop(folder);
+        while !httperf.ended().unwrap() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let (report, text) = httperf.report().unwrap();
+        assert_eq!(report.unwrap().refused, 2, "{text}");
+    }
+
+    #[test]
     fn a_cut_report_says_what_is_missing() {
         let cut = &REPORT[..REPORT.find("fd-unavail").unwrap()];
         let why = Report::parse(cut).unwrap_err();
@@ -247,6 +292,7 @@ Errors: fd-unavail 5 addrunavail 6 ftab-full 7 other 8
             calls: 1,
             timeout_s: Some(5.0),
             poisson: false,
+            offsets: Arc::default(),
         };
         let flags = arguments(&asking).join(" ");
         assert_eq!(

@@ -29,6 +29,16 @@ pub enum ProgramError {
         /// Debian's package.
         package: &'static str,
     },
+    /// It is asked for what it has no way to do.
+    #[error("{program} cannot {what}: leave {key} at \"auto\", or choose \"embedded\"")]
+    Unable {
+        /// The program.
+        program: &'static str,
+        /// What it cannot do.
+        what: &'static str,
+        /// The key of the scenario that chose it.
+        key: &'static str,
+    },
     /// It did not start or ended at once.
     #[error("{program} did not start: {why}{}", tail(.stderr))]
     NotStarted {

@@ -14,6 +14,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use airperf_analyze::{FlowTracker, Segment};
 use airperf_link::{Arrival, FrameEvent, FrameKind, QueueStats, StationId};
@@ -91,15 +92,17 @@ pub(crate) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Begins all tables of `writer` that its level asks for.
+    /// Begins all tables of `writer` that its level asks for. `offsets` says when stations' connections are due after
+    /// the first, where that is known.
     pub(crate) fn new(
         writer: &mut RunWriter,
         scenario: &'a Scenario,
         seed: u64,
         epoch_ns: u64,
         spool: &Path,
+        offsets: BTreeMap<u16, Arc<[Duration]>>,
     ) -> Result<Self, RecordsError> {
-        let schedules = SpoolReader::open(spool).and_then(|spool| Schedules::find(scenario, spool));
+        let schedules = SpoolReader::open(spool).and_then(|spool| Schedules::find(offsets, spool));
         let schedules = schedules.map_err(RecordsError::Spool)?;
         let stations = scenario.stations.len();
         let capture = match writer.capture()? {

@@ -4,7 +4,6 @@
 
 use airperf_link::FrameEvent;
 use airperf_record::FrameRow;
-use airperf_workload::ArrivalProcess;
 
 /// The row of a frame.
 pub(crate) fn frame_row(frame: &FrameEvent, packet: Option<u64>) -> FrameRow {
@@ -21,14 +20,5 @@ pub(crate) fn frame_row(frame: &FrameEvent, packet: Option<u64>) -> FrameRow {
         outcome: frame.outcome.word(),
         sniffer: frame.sniffer.word(),
         packet,
-    }
-}
-
-/// Millionths of connections per second where they come at equal times; `None` where they do not, and
-/// nobody but the generator knows when they were due.
-pub(super) const fn deterministic_rate_micro(workload: &airperf_workload::Config) -> Option<u64> {
-    match workload.arrivals {
-        ArrivalProcess::Deterministic => Some(workload.rate.as_micro()),
-        ArrivalProcess::Poisson => None,
     }
 }

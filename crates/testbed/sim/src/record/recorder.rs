@@ -34,6 +34,8 @@ struct Open {
     reset: bool,
     /// Which side sent the first FIN: true for the client.
     first_fin: Option<bool>,
+    /// Whether the other side has sent one too: a RST after that ends nothing.
+    both_fins: bool,
 }
 
 impl Open {
@@ -218,6 +220,7 @@ impl Observer for Recorder {
             syn_ack: false,
             reset: false,
             first_fin: None,
+            both_fins: false,
         });
     }
 
@@ -232,7 +235,8 @@ impl Observer for Recorder {
         if queued {
             open.packets_open += 1;
             open.syn_ack |= kind == Kind::SynAck;
-            open.reset |= kind == Kind::Rst;
+            open.reset |= kind == Kind::Rst && !open.both_fins;
+            open.both_fins |= fin && !first_fin;
             if fin && open.first_fin.is_none() {
                 open.first_fin = Some(payload.to_server);
             }

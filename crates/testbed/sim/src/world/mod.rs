@@ -175,7 +175,8 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         let exact = client.min(c.server_tcp.deadline(&self.server.stack)).min(programs).max(now);
         if exact < c.wake {
             c.wake = exact;
-            self.timers.push(exact, Event::Wake { slot });
+            let level = self.server.stack.wheel_level(exact.saturating_since(now));
+            self.timers.push_timer(exact, level, slot);
         }
     }
 
