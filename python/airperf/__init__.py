@@ -4,11 +4,24 @@ The rooms, in the order data flows: ``scenario`` → ``testbed`` → ``records``
 ``report``; ``experiment`` drives many runs and ``cli`` is the command line.
 """
 
-from importlib import metadata
+from __future__ import annotations
+
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airperf.records.capture import open_capture
 
 try:
     __version__ = metadata.version("airperf")
 except metadata.PackageNotFoundError:  # a source tree that was never installed
     __version__ = "0.0.0+source"
 
-__all__ = ["__version__"]
+__all__ = ["__version__", "open_capture"]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what needs the table libraries only when it is used."""
+    if name == "open_capture":
+        return import_module("airperf.records.capture").open_capture
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,8 +10,10 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 
 def finite(value: Any) -> Any:
@@ -57,14 +59,14 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def write_atomic(path: Path, content: str | bytes) -> None:
-    """Replaces ``path`` by ``content`` so that a reader sees the old file or the new one, never a part."""
-    data = content.encode() if isinstance(content, str) else content
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that replaces ``path`` at the end, or leaves it as it was when something is raised."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
         with temporary.open("wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -72,6 +74,12 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def write_atomic(path: Path, content: str | bytes) -> None:
+    """Replaces ``path`` by ``content`` so that a reader sees the old file or the new one, never a part."""
+    with whole_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
 
 
 def printable(text: str) -> str:

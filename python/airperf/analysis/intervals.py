@@ -55,6 +55,16 @@ def ecdf(values: npt.ArrayLike) -> tuple[Floats, Floats]:
     return distinct, np.cumsum(counts) / data.size
 
 
+def band(share: npt.ArrayLike, n: int, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """Limits around a whole empirical distribution of ``n`` values.
+
+    Model: the inequality of Dvoretzky, Kiefer and Wolfowitz with the constant of Massart (1990).
+    """
+    values = np.asarray(share, dtype=np.float64)
+    half = math.sqrt(math.log(2 / (1 - confidence)) / (2 * n)) if n else 1.0
+    return np.clip(values - half, 0.0, 1.0), np.clip(values + half, 0.0, 1.0)
+
+
 def skewness(values: npt.ArrayLike) -> float | None:
     """Adjusted Fisher–Pearson coefficient; None for fewer than three values or no spread."""
     data = np.asarray(values, dtype=np.float64)

@@ -15,8 +15,9 @@ import platform
 import sys
 import tempfile
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -24,25 +25,34 @@ from airperf import __version__
 from airperf.cli.output import complain
 from airperf.errors import AirperfError, InputError, NoSpace
 
-VERBS = ("run", "study", "report", "replay", "doctor")
+VERBS = ("run", "study", "report", "trace", "anonymize", "replay", "doctor")
 
 
 class Verbs(click.Group):
     """Loads a verb only when it is asked for: ``airperf doctor`` needs no plotting library."""
 
+    def __init__(self, *arguments: Any, places: Mapping[str, str], **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.places = places
+
     def list_commands(self, _: click.Context) -> list[str]:
         """The verbs in the order in which one meets them."""
-        return list(VERBS)
+        return list(self.places)
 
     def get_command(self, _: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a verb."""
-        if cmd_name not in VERBS:
+        """The command of a verb, from ``module:name``."""
+        if cmd_name not in self.places:
             return None
-        command: click.Command = importlib.import_module(f"airperf.cli.{cmd_name}").command
+        module, name = self.places[cmd_name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Verbs,
+    places={verb: f"airperf.cli.{verb}:command" for verb in VERBS},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="airperf")
 def cli() -> None:
     """How well will the Web work over this wireless network, what breaks first, what to change?

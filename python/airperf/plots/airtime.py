@@ -23,7 +23,9 @@ LOOKS = {
     "collision": (style.VERMILION, "xxx"),
     "retry": (style.VERMILION, ""),
     "garbled": (style.VERMILION, "---"),
+    "noise": (style.VERMILION, "ooo"),
     "beacon": (style.BLACK, ""),
+    "management": (style.BLACK, "///"),
     "unfinished": (style.BLACK, "..."),
     "idle": ("#e9edf2", ""),
 }
@@ -73,7 +75,7 @@ def bar(table: pl.DataFrame) -> str:
         axes.spines["left"].set_visible(False)
         axes.set_xlim(0, 1)
         axes.grid(visible=False, axis="y")
-        figure.legend(loc="outside upper center", ncols=7)
+        figure.legend(loc="outside upper center", ncols=8)
         return style.svg(figure, "airtime")
 
 

@@ -66,14 +66,25 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Reads ``folder/manifest.json``; clear errors for no run, an unreadable one and another version."""
+    """Reads the manifest of a run; clear errors for no run, an unreadable one and another version."""
+    raw = read_raw(folder, "run")
+    try:
+        return _from_raw(raw)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RecordError(
+            f"{folder / 'manifest.json'}: not a complete manifest ({type(error).__name__}: {error})"
+        ) from None
+
+
+def read_raw(folder: Path, kind: str) -> dict[str, Any]:
+    """``folder/manifest.json`` as it is, of a directory of that kind: ``run`` or ``capture``."""
     path = folder / "manifest.json"
     try:
         if path.stat().st_size > MANIFEST_LIMIT_BYTES:
             raise RecordError(f"{path}: larger than {MANIFEST_LIMIT_BYTES >> 20} MiB, so not a manifest")
         raw = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise RecordError(f"{folder}: no manifest.json, so not a run directory") from None
+        raise RecordError(f"{folder}: no manifest.json, so not a {kind} directory") from None
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise RecordError(f"{path}: cannot be read as JSON: {error}") from None
     if not isinstance(raw, dict):
@@ -82,14 +93,11 @@ def read_manifest(folder: Path) -> Manifest:
     if schema != SCHEMA:
         raise VersionMismatch(
             f"{path}: schema version {schema!r}, this airperf reads {SCHEMA}; "
-            "make the run again, or use the airperf that wrote it"
+            f"make the {kind} directory again, or use the airperf that wrote it"
         )
-    if raw.get("kind", "run") != "run":
-        raise RecordError(f"{path}: kind {raw.get('kind')!r}, not a run")
-    try:
-        return _from_raw(raw)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RecordError(f"{path}: not a complete manifest ({type(error).__name__}: {error})") from None
+    if raw.get("kind", "run") != kind:
+        raise RecordError(f"{path}: kind {raw.get('kind')!r}, not a {kind}")
+    return raw
 
 
 def _from_raw(raw: dict[str, Any]) -> Manifest:

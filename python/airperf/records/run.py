@@ -11,8 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
-from airperf.errors import DamagedRecord, RecordError
-from airperf.files import sha256_file
+from airperf.errors import RecordError
+from airperf.records.folder import verify_file
 from airperf.records.manifest import SCHEMA, Manifest, read_manifest
 
 __all__ = ["SCHEMA", "Run", "open_run"]
@@ -49,24 +49,9 @@ class Run:
         """Compares one file, or all, with the checksums of the manifest."""
         promises = {**self.manifest.files, **self.manifest.tables}
         for name in [file] if file else sorted(promises):
-            if name in self._checked:
-                continue
-            if "/" in name or name in {"", ".", ".."}:
-                raise DamagedRecord(
-                    f"{self.folder}: the manifest names a file {name!r} outside the run directory"
-                )
-            path = self.folder / name
-            promised = str(promises[name].get("sha256", ""))
-            try:
-                found = sha256_file(path)
-            except OSError as error:
-                raise DamagedRecord(f"{path}: cannot be read: {error.strerror or error}") from None
-            if found != promised:
-                raise DamagedRecord(
-                    f"{path}: checksum {found[:12]}… but the manifest says {promised[:12]}…; "
-                    "the file is damaged or was changed: make the run again"
-                )
-            self._checked.add(name)
+            if name not in self._checked:
+                verify_file(self.folder, name, promises)
+                self._checked.add(name)
 
 
 def open_run(folder: Path | str) -> Run:

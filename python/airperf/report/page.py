@@ -1,8 +1,8 @@
 """Turning content into one HTML file that needs nothing else.
 
-Model: faults.md, stored XSS: every text is escaped, the page has no script, and its content security policy
-allows none and no network. Only SVG made by our own plots is put in unescaped. Leaves out what a report
-says.
+Model: faults.md, stored XSS: every text is escaped, and the page's content security policy allows no
+network and no script, but for the one program of the page of a capture, by its hash (``report.sequence``).
+Besides that only SVG made by our own plots is put in unescaped. Leaves out what a report says.
 """
 
 from __future__ import annotations

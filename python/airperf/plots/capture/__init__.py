@@ -1,0 +1,1 @@
+"""Figures of captures: the tables of ``analysis.capture`` in, SVG text out."""
