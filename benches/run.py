@@ -1,7 +1,7 @@
-"""Measures airperf beside ns-3 in one run and writes the table under benches/results/.
+"""Measures airperf beside ns-3, tcptrace and tshark in one run and writes the table under benches/results/.
 
-Both are built here, from this checkout and from Debian's libns3-dev. Absolute times belong to the machine
-and the moment; the ratios are what we claim. Where ns-3 is not installed its columns stay empty.
+The simulators are built here, from this checkout and from Debian's libns3-dev. Absolute times belong to the
+machine and the moment; the ratios are what we claim. Where a peer is not installed its columns stay empty.
 
 Usage: python3 benches/run.py [--quick]
 """
@@ -17,8 +17,11 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+import captures
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "target" / "ns3"
@@ -133,6 +136,47 @@ def kernel_rows(wall_s: int) -> list[Row]:
     return rows
 
 
+def capture_rows(*, quick: bool) -> list[Row]:
+    """Capture analysis beside tcptrace and tshark."""
+    with tempfile.TemporaryDirectory(dir=ROOT / "target") as name:
+        folder = Path(name)
+        found = captures.measure(folder, figures, quick=quick)
+        short, long = captures.memory(folder, figures, quick=quick)
+    rows = []
+
+    def row(what: str, ours: str, theirs: str, goal: float | None) -> None:
+        ratio = found.ratio(theirs, ours)
+        rows.append(
+            Row(
+                f"{what}, {found.packets:,.0f} packets (beside: {theirs})",
+                "packets per wall s",
+                found.packets / found.timed[ours].wall_s,
+                found.packets / found.timed[theirs].wall_s if theirs in found.timed else None,
+                ratio,
+                f"at least {goal:g} times" if goal else "",
+                ratio >= goal if ratio is not None and goal else None,
+            )
+        )
+
+    row("Capture, connections and exchanges", "summary", "tcptrace", 5)
+    row("Capture, connections and exchanges", "summary", "tshark fields", 50)
+    row("Capture, connections and exchanges", "summary", "tshark conv", None)
+    row("Capture, every table", "all", "tcptrace", 2)
+    row("Capture, two threads", "summary, 2 threads", "summary", 1.6)
+    rows += [Row(f"Peak memory, {name}", "MiB", timed.peak_mib) for name, timed in found.timed.items()]
+    rows.append(
+        Row(
+            "Peak memory of every table (beside: of a capture a tenth as long)",
+            "MiB",
+            long,
+            short,
+            goal="below 100",
+            met=long < 100,
+        )
+    )
+    return rows
+
+
 def measure(*, quick: bool, with_ns3: bool) -> list[Row]:
     """Every row of the table, in the order a reader wants them."""
     long, short = (30, 5) if quick else (120, 120)
@@ -188,7 +232,7 @@ def measure(*, quick: bool, with_ns3: bool) -> list[Row]:
             met=overload["growth_mib"] < 1,
         ),
     ]
-    return stack + kernel_rows(1 if quick else 3)
+    return stack + kernel_rows(1 if quick else 3) + capture_rows(quick=quick)
 
 
 def number(value: float | None) -> str:
@@ -220,7 +264,7 @@ def machine() -> dict[str, str | float]:
 
 def table(rows: list[Row]) -> str:
     """The rows as Markdown."""
-    head = "| what | unit | airperf | ns-3 or beside | ratio | goal | met |\n|---|---|--:|--:|--:|---|---|\n"
+    head = "| what | unit | airperf | peer or beside | ratio | goal | met |\n|---|---|--:|--:|--:|---|---|\n"
     answers = {True: "yes", False: "**no**", None: ""}
     return head + "".join(
         f"| {r.what} | {r.unit} | {number(r.ours)} | {number(r.theirs)} | {number(r.ratio)} "
@@ -248,7 +292,7 @@ def write(rows: list[Row], host: dict[str, str | float], *, quick: bool) -> Path
 
 def main() -> int:
     """Builds, measures, prints, writes."""
-    parser = argparse.ArgumentParser(description="Measure airperf beside ns-3.")
+    parser = argparse.ArgumentParser(description="Measure airperf beside ns-3, tcptrace and tshark.")
     parser.add_argument("--quick", action="store_true", help="shorter ns-3 runs")
     quick = parser.parse_args().quick
     execute(["cargo", "build", "--quiet", "--release", "--locked", "--package", "airperf-benches"])

@@ -3,19 +3,22 @@
 //! `airperf-bench kernel N SECONDS` · `airperf-bench per-slot N SECONDS` ·
 //! `airperf-bench domain N SIMULATED_SECONDS` ·
 //! `airperf-bench stack CLIENTS RATE SIMULATED_SECONDS` · `airperf-bench allocations RATE` ·
-//! `airperf-bench memory RATE SIMULATED_SECONDS`.
+//! `airperf-bench memory RATE SIMULATED_SECONDS` · `airperf-bench make-capture FILE CONNECTIONS` ·
+//! `airperf-bench capture FILE summary|all THREADS`.
 //! `benches/run.py` runs them beside ns-3 and writes the table. A process of its own per figure keeps
 //! peak memory and allocation counts apart.
 //!
 //! `stack` repeats in its process, `kernel` and `per-slot` time batches of a millisecond or so; they tell the
 //! median, which a neighbour on the machine moves less than a sum. Left out: intervals; the caller repeats.
 
+mod capture;
 mod counting;
 mod kernel;
 mod per_slot;
 mod saturated;
 mod stack;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What a measurement found, in the order it is printed.
@@ -43,6 +46,15 @@ fn main() -> ExitCode {
 
 fn measure(arguments: &[String]) -> Option<Figures> {
     let (what, numbers) = arguments.split_first()?;
+    match (what.as_str(), numbers) {
+        ("make-capture", [path, connections]) => {
+            return capture::make(Path::new(path), connections.parse().ok()?);
+        }
+        ("capture", [path, tables, threads]) => {
+            return capture::measure(Path::new(path), tables, threads.parse().ok()?);
+        }
+        _ => {}
+    }
     let numbers: Vec<u64> = numbers.iter().map(|n| n.parse().ok()).collect::<Option<_>>()?;
     match (what.as_str(), numbers.as_slice()) {
         ("kernel", &[stations, seconds]) => Some(kernel::measure(stations.try_into().ok()?, seconds)),
