@@ -1,17 +1,16 @@
 //! Addresses as cells: kept as octets in rows, written as text.
 //!
-//! A row of `frames` has four addresses; making texts of them only when they reach the column's buffer
-//! spares four allocations a row. Reference: IEEE 802-2014 §8.1 (hexadecimal representation; with colons, as Wireshark
+//! A row of `frames` has four addresses; a text is made of each only once in a row group (`coded`). Reference: IEEE 802-2014 §8.1 (hexadecimal representation; with colons, as Wireshark
 //! shows it), RFC 5952 (text of IPv6). Left out: names for addresses.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use arrow_array::builder::StringBuilder;
 use arrow_array::{Array, StringArray};
 use arrow_schema::DataType;
 
+use crate::coded::Texts;
 use crate::table::Cell;
 
 /// A MAC address; its text is six octets in hexadecimal, `02:41:50:00:00:01`.
@@ -50,13 +49,14 @@ impl FromStr for MacAddress {
 }
 
 impl Cell for MacAddress {
-    type Builder = StringBuilder;
+    type Builder = Texts;
     const DATA_TYPE: DataType = DataType::Utf8;
     const NULLABLE: bool = false;
 
     #[inline]
-    fn append(&self, builder: &mut StringBuilder, _: &'static [&'static str]) {
-        builder.append_value(std::str::from_utf8(&self.text()).expect("digits and colons"));
+    fn append(&self, builder: &mut Texts, _: &'static [&'static str]) {
+        let [a, b, c, d, e, f] = self.0;
+        builder.append((u64::from_be_bytes([0, 0, a, b, c, d, e, f]).into(), 0), || self.to_string());
     }
 
     fn take(array: &dyn Array, index: usize, _: &'static [&'static str]) -> Option<Self> {
@@ -65,35 +65,17 @@ impl Cell for MacAddress {
 }
 
 impl Cell for IpAddr {
-    type Builder = StringBuilder;
+    type Builder = Texts;
     const DATA_TYPE: DataType = DataType::Utf8;
     const NULLABLE: bool = false;
 
     #[inline]
-    fn append(&self, builder: &mut StringBuilder, _: &'static [&'static str]) {
-        match self {
-            Self::V4(address) => {
-                let mut text = [0; 15];
-                let mut length = 0;
-                for (place, octet) in address.octets().into_iter().enumerate() {
-                    if place > 0 {
-                        text[length] = b'.';
-                        length += 1;
-                    }
-                    for (least, digit) in [(100, octet / 100), (10, octet / 10 % 10), (0, octet % 10)] {
-                        if octet >= least {
-                            text[length] = b'0' + digit;
-                            length += 1;
-                        }
-                    }
-                }
-                builder.append_value(std::str::from_utf8(&text[..length]).expect("digits and dots"));
-            }
-            Self::V6(address) => {
-                write!(builder, "{address}").expect("a builder takes any text");
-                builder.append_value("");
-            }
-        }
+    fn append(&self, builder: &mut Texts, _: &'static [&'static str]) {
+        let key = match self {
+            Self::V4(address) => (address.to_bits().into(), 4),
+            Self::V6(address) => (address.to_bits(), 6),
+        };
+        builder.append(key, || self.to_string());
     }
 
     fn take(array: &dyn Array, index: usize, _: &'static [&'static str]) -> Option<Self> {
@@ -109,12 +91,12 @@ fn text(array: &dyn Array, index: usize) -> Option<&str> {
 macro_rules! optional {
     ($type:ty) => {
         impl Cell for Option<$type> {
-            type Builder = StringBuilder;
+            type Builder = Texts;
             const DATA_TYPE: DataType = DataType::Utf8;
             const NULLABLE: bool = true;
 
             #[inline]
-            fn append(&self, builder: &mut StringBuilder, words: &'static [&'static str]) {
+            fn append(&self, builder: &mut Texts, words: &'static [&'static str]) {
                 match self {
                     Some(address) => address.append(builder, words),
                     None => builder.append_null(),
@@ -135,12 +117,12 @@ optional!(IpAddr);
 mod tests {
     use super::*;
 
-    fn written<C: Cell<Builder = StringBuilder>>(cell: &C) -> String {
-        let mut builder = StringBuilder::new();
+    fn written<C: Cell<Builder = Texts>>(cell: &C) -> String {
+        let mut builder = Texts::default();
         cell.append(&mut builder, &[]);
-        let array = builder.finish();
+        let array = builder.take_array();
         assert_eq!(array.len(), 1);
-        array.value(0).to_owned()
+        text(&array, 0).unwrap().to_owned()
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl<R: Row + Send> BackgroundTable<R> {
         let work = move || -> Outcome<R> {
             let mut table: TableWriter<R> = taken.recv().expect("given once the thread is there");
             for mut rows in batches {
-                rows.iter().try_for_each(|row| table.push(row))?;
+                table.extend(&rows)?;
                 rows.clear();
                 if let Err(TrySendError::Full(rows)) = done.try_send(rows) {
                     drop(rows);

@@ -11,6 +11,7 @@
 mod address;
 mod background;
 pub mod capture;
+mod coded;
 mod directory;
 mod error;
 mod file;

@@ -4,12 +4,15 @@
 //! group being filled is in memory. Bytes depend on the rows and on this crate's version alone.
 //! Reference: Apache Parquet format 2 (data pages version 1, Snappy; times delta-encoded).
 
-use arrow_array::RecordBatch;
-use arrow_schema::DataType;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Schema};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, Encoding};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
 use crate::file::{FileEntry, Place, RunFile};
@@ -22,19 +25,39 @@ const GROUP: usize = 64 * 1024;
 
 /// A table of a run being written; give it back with [`crate::RunWriter::close_table`].
 pub struct TableWriter<R: Row> {
-    writer: ArrowWriter<RunFile>,
+    file: SerializedFileWriter<RunFile>,
+    place: Place,
+    schema: Arc<Schema>,
+    groups: ArrowRowGroupWriterFactory,
+    /// Of the row group being filled; none before its first batch.
+    columns: Vec<ArrowColumnWriter>,
     builders: R::Builders,
+    dense: bool,
     waiting: usize,
+    in_group: usize,
     rows: u64,
 }
 
 impl<R: Row> TableWriter<R> {
-    /// `dense` numbers are delta-encoded, as suits the long tables of captures.
+    /// `dense` numbers are delta-encoded and texts coded, as suits the long tables of captures.
     pub(crate) fn new(file: RunFile, dense: bool) -> Result<Self, WriteError> {
-        let path = file.path().to_owned();
-        let writer = ArrowWriter::try_new(file, R::schema(), Some(properties::<R>(dense)))
-            .map_err(|source| WriteError::Encode { path, source })?;
-        Ok(Self { writer, builders: R::Builders::default(), waiting: 0, rows: 0 })
+        let (place, schema) = (file.place(), R::schema());
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties::<R>(dense)))
+            .and_then(ArrowWriter::into_serialized_writer);
+        let (file, groups) =
+            writer.map_err(|source| WriteError::Encode { path: place.path.clone(), source })?;
+        Ok(Self {
+            file,
+            place,
+            schema,
+            groups,
+            columns: Vec::new(),
+            builders: R::Builders::default(),
+            dense,
+            waiting: 0,
+            in_group: 0,
+            rows: 0,
+        })
     }
 
     /// Adds a row.
@@ -44,9 +67,21 @@ impl<R: Row> TableWriter<R> {
     #[inline]
     pub fn push(&mut self, row: &R) -> Result<(), WriteError> {
         row.append(&mut self.builders);
-        self.waiting += 1;
-        self.rows += 1;
-        if self.waiting == BATCH { self.write_batch() } else { Ok(()) }
+        self.gained(1)
+    }
+
+    /// Adds rows.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn extend(&mut self, mut rows: &[R]) -> Result<(), WriteError> {
+        while !rows.is_empty() {
+            let (now, later) = rows.split_at(rows.len().min(BATCH - self.waiting));
+            R::append_all(now, &mut self.builders);
+            self.gained(now.len())?;
+            rows = later;
+        }
+        Ok(())
     }
 
     /// Rows so far.
@@ -54,11 +89,54 @@ impl<R: Row> TableWriter<R> {
         self.rows
     }
 
+    #[inline]
+    fn gained(&mut self, rows: usize) -> Result<(), WriteError> {
+        self.waiting += rows;
+        self.rows += rows as u64;
+        if self.waiting < BATCH {
+            return Ok(());
+        }
+        self.write_batch()?;
+        if self.in_group < GROUP { Ok(()) } else { self.write_group() }
+    }
+
     fn write_batch(&mut self) -> Result<(), WriteError> {
-        self.waiting = 0;
-        let columns = R::finish(&mut self.builders);
-        let batch = RecordBatch::try_new(R::schema(), columns).expect("builders follow the schema");
-        self.writer.write(&batch).map_err(|e| error(&self.writer.inner().place(), e))
+        self.in_group += std::mem::take(&mut self.waiting);
+        self.encode_batch().map_err(|e| error(&self.place, e))
+    }
+
+    fn encode_batch(&mut self) -> Result<(), ParquetError> {
+        if self.columns.is_empty() {
+            self.columns = self.groups.create_column_writers(self.file.flushed_row_groups().len())?;
+        }
+        let columns = self.columns.iter_mut().zip(self.schema.fields());
+        for ((writer, field), cells) in columns.zip(R::gathered(&mut self.builders)) {
+            if self.dense && cells.texts().is_some() {
+                continue;
+            }
+            for leaf in compute_leaves(field, &cells.take_array())? {
+                writer.write(&leaf)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_group(&mut self) -> Result<(), WriteError> {
+        self.in_group = 0;
+        self.encode_group().map_err(|e| error(&self.place, e))
+    }
+
+    fn encode_group(&mut self) -> Result<(), ParquetError> {
+        let described = self.file.schema_descr().columns().to_vec();
+        let mut group = self.file.next_row_group()?;
+        let columns = self.columns.drain(..).zip(&described);
+        for ((writer, column), cells) in columns.zip(R::gathered(&mut self.builders)) {
+            match cells.texts().filter(|_| self.dense) {
+                Some(texts) => texts.write(column, &mut group)?,
+                None => writer.close()?.append_to_row_group(&mut group)?,
+            }
+        }
+        group.close().map(drop)
     }
 
     /// Writes what is left and the footer, and puts everything on the disk.
@@ -66,8 +144,10 @@ impl<R: Row> TableWriter<R> {
         if self.waiting > 0 {
             self.write_batch()?;
         }
-        let place = self.writer.inner().place();
-        let file = self.writer.into_inner().map_err(|e| error(&place, e))?;
+        if self.in_group > 0 {
+            self.write_group()?;
+        }
+        let file = self.file.into_inner().map_err(|e| error(&self.place, e))?;
         Ok(FileEntry { rows: Some(self.rows), ..file.finish()? })
     }
 }
@@ -104,8 +184,14 @@ fn properties<R: Row>(dense: bool) -> WriterProperties {
         if column.unit == Some("ns") || dense && number && column.unit != Some("bit/s") {
             properties = properties
                 .set_column_dictionary_enabled(path.clone(), false)
-                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
-        } else if dense && column.data_type == DataType::Utf8 {
+                .set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED);
+            if dense {
+                // Differences that are packed do not shrink further.
+                properties = properties.set_column_compression(path.clone(), Compression::UNCOMPRESSED);
+            }
+        }
+        // Rows of captures are looked for by number and time.
+        if dense && !matches!(column.name, "frame" | "time_ns") {
             properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
         }
     }

@@ -4,7 +4,9 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 
-use airperf_record::capture::{CaptureManifest, CaptureWriter, FrameRow, RetransmissionRow, SEGMENT_TYPES};
+use airperf_record::capture::{
+    CaptureManifest, CaptureWriter, FRAME_TYPES, FrameRow, RetransmissionRow, SEGMENT_TYPES,
+};
 use airperf_record::{
     BackgroundTable, MacAddress, Manifest, Options, ReadError, Row, RunWriter, ScenarioInfo, TableWriter,
     Testbed, WriteError, read,
@@ -120,6 +122,56 @@ fn fault_07_a_capture_of_another_version_is_refused() {
     let text = fs::read_to_string(&path).unwrap().replace("\"schema\": 1", "\"schema\": 99");
     fs::write(&path, text).unwrap();
     assert!(matches!(read::capture_manifest(&out), Err(ReadError::Version { found: 99, .. })));
+}
+
+fn frame(frame: u64) -> FrameRow {
+    let n = frame as u32;
+    let address = |n: u32| {
+        if n.is_multiple_of(2) { IpAddr::V4(n.into()) } else { IpAddr::V6(u128::from(n - 1).into()) }
+    };
+    FrameRow {
+        frame,
+        time_ns: frame * 1_000,
+        interface: 0,
+        bytes: 60,
+        captured: 60,
+        kind: FRAME_TYPES[(n / 1_000 % 20) as usize],
+        transmitter: (!n.is_multiple_of(3)).then_some(MacAddress([2, 0, 0, 0, (n / 7 % 251) as u8, n as u8])),
+        receiver: (n > 69_999).then_some(MacAddress([0xff; 6])),
+        group: n > 69_999,
+        sequence: None,
+        fragment: None,
+        retry: (n > 65_536).then_some(n.is_multiple_of(2)),
+        fcs: "absent",
+        view: None,
+        protected: None,
+        rate_bps: None,
+        signal_dbm: None,
+        airtime_ns: None,
+        acknowledged: None,
+        // All different, but for v4 and v6 of the same number.
+        source: Some(address(n)),
+        destination: (n / 512).is_multiple_of(2).then_some([192, 0, 2, 255].into()),
+        protocol: Some(6),
+        ip_bytes: Some(40),
+    }
+}
+
+#[test]
+fn texts_come_back_from_several_row_groups_whether_few_many_or_none() {
+    let home = tempfile::tempdir().unwrap();
+    let mut writer = CaptureWriter::create(&home.path().join("capture"), false).unwrap();
+    let rows: Vec<FrameRow> = (0..70_003).map(frame).collect();
+    let mut table = writer.table().unwrap();
+    rows[..10].iter().for_each(|row| table.push(row).unwrap());
+    table.extend(&rows[10..]).unwrap();
+    assert_eq!(table.rows(), 70_003);
+    writer.close_table(table).unwrap();
+    writer.finish(Vec::new(), json!({}), json!({})).unwrap();
+    let path = home.path().join("capture").join(FrameRow::FILE);
+    let mut read = read::rows::<FrameRow>(&path).unwrap().map(Result::unwrap);
+    assert!(rows.iter().all(|row| read.next().as_ref() == Some(row)));
+    assert_eq!(read.next(), None);
 }
 
 #[test]

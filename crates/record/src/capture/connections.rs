@@ -1,5 +1,7 @@
 //! TCP connections of a capture.
 
+use std::net::IpAddr;
+
 use crate::rows::CONNECTION_CLASSES;
 use crate::table::table;
 
@@ -15,11 +17,11 @@ table! {
         /// Number of the connection, from 0 in order of its first frame.
         pub connection: u64,
         /// Client's address: who sent the SYN; without one, who has the higher port.
-        pub client: String,
+        pub client: IpAddr,
         /// Client's port.
         pub client_port: u16,
         /// Server's address.
-        pub server: String,
+        pub server: IpAddr,
         /// Server's port.
         pub server_port: u16,
         /// Number of the frame that began it, from 1 as Wireshark counts.

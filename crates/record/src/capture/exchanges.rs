@@ -1,5 +1,7 @@
 //! HTTP/1 exchanges of a capture.
 
+use std::net::IpAddr;
+
 use crate::table::table;
 
 /// Words of `exchanges.error`.
@@ -14,9 +16,9 @@ table! {
         /// Its place on that connection, from 0.
         pub index: u32,
         /// Client's address.
-        pub client: String,
+        pub client: IpAddr,
         /// Server's address.
-        pub server: String,
+        pub server: IpAddr,
         /// Server's port.
         pub server_port: u16,
         /// Method as sent; unknown ones too. Null when the request was not captured.

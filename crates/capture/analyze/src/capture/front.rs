@@ -1,21 +1,17 @@
-//! The part of the analysis that takes records strictly in order: it reads them, shows each frame to the
-//! MAC, puts IP fragments together, and hands every TCP packet to the shard of its connection.
+//! The part of the analysis that takes records strictly in order: it shows each frame to the MAC, puts IP
+//! fragments together, and hands every TCP packet to the shard of its connection.
 //!
 //! Leaves out what needs only the packets of one connection, which is most of the work (`flows`).
 
-use std::collections::VecDeque;
-
 use airperf_record::WriteError;
-use airperf_wire::container::{Batch, ReadError, Record, Source};
+use airperf_wire::container::{Batch, Record};
 use airperf_wire::{Anomalies, Anomaly, Decoder, Flags, Frame, Ip, Payload, Transport, TransportError};
 
-use super::AnalyzeError;
 use super::application::quic::Quic;
 use super::flows::{Carried, Octets, Packet, Pair, SHARDS, Secret};
 use super::fragments::{self, Fragments};
 use super::options::{Filter, Options};
 use super::ordered::{Ordered, Verdict};
-use super::sort::Sorter;
 
 /// Whole segments whose checksums are looked at, to tell whether the capturing host left them to its card.
 const CHECKSUM_SAMPLE: u64 = 1_024;
@@ -52,11 +48,9 @@ impl Octets for Packets {
     }
 }
 
-/// What became of the sources of a capture.
+/// What was met on the way from records to packets.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
-    /// Sources that were read to their end.
-    pub(crate) sources: Vec<Source>,
     pub(crate) filtered: u64,
     pub(crate) checksums_seen: u64,
     pub(crate) checksums_wrong: u64,
@@ -91,10 +85,8 @@ struct Arrival {
     carried: Carried,
 }
 
-/// Reads records in order.
+/// Takes records in order.
 pub(crate) struct Front {
-    sources: VecDeque<Source>,
-    sorter: Option<Sorter>,
     pub(crate) decoder: Decoder,
     pub(crate) ordered: Ordered,
     pub(crate) fragments: Fragments,
@@ -107,12 +99,10 @@ pub(crate) struct Front {
 }
 
 impl Front {
-    /// Reads `sources` one after the other, as one capture.
-    pub(crate) fn new(sources: Vec<Source>, options: &Options, ordered: Ordered) -> Self {
+    /// Begins with no record seen.
+    pub(crate) fn new(options: &Options, ordered: Ordered) -> Self {
         let filter = options.filter.clone();
         Self {
-            sources: sources.into(),
-            sorter: options.sort_window.map(Sorter::new),
             decoder: Decoder::new(),
             ordered,
             fragments: Fragments::default(),
@@ -125,35 +115,18 @@ impl Front {
         }
     }
 
-    /// Bytes of the source being read, and how many it has.
-    pub(crate) fn progress(&self) -> (u64, Option<u64>) {
-        let before: u64 = self.read.sources.iter().map(|s| s.progress().0).sum();
-        let now = self.sources.front().map_or((0, Some(0)), Source::progress);
-        let after: Option<u64> = self.sources.iter().skip(1).map(|s| s.progress().1).sum();
-        (before + now.0, now.1.and_then(|n| Some(before + n + after?)))
-    }
-
-    /// Fills `packets` from the next records; false when there are no more.
-    pub(crate) fn fill(&mut self, packets: &mut Packets) -> Result<bool, AnalyzeError> {
+    /// Takes the records of `packets` and hands out what is in them.
+    pub(crate) fn take(&mut self, packets: &mut Packets) -> Result<(), WriteError> {
         let Packets { batch, lists, reassembled } = packets;
         lists.iter_mut().for_each(Vec::clear);
         reassembled.clear();
-        let (sources, done) = (&mut self.sources, &mut self.read.sources);
-        let more = match &mut self.sorter {
-            Some(sorter) => sorter.read(batch, |raw| next(sources, done, raw))?,
-            None => next(sources, done, batch)?,
-        };
-        if !more {
-            batch.clear();
-            return Ok(false);
-        }
         self.decoder.learn(batch);
         for (index, record) in batch.records().iter().enumerate() {
             if self.filter.has_time(record.time_ns) {
                 self.record(index as u32, record, batch.bytes(record), lists, reassembled)?;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     #[inline]
@@ -362,23 +335,4 @@ fn delivered_ns(time_ns: u64, carried: Carried, frame: &Frame<'_>) -> u64 {
         return time_ns;
     }
     time_ns.saturating_add(frame.airtime().map_or(0, |airtime| airtime.total_ns()))
-}
-
-/// The next records of the first source that has any.
-fn next(
-    sources: &mut VecDeque<Source>,
-    done: &mut Vec<Source>,
-    batch: &mut Batch,
-) -> Result<bool, ReadError> {
-    while let Some(source) = sources.front_mut() {
-        if source.read(batch)? {
-            return Ok(true);
-        }
-        let Some(read) = sources.pop_front() else { break };
-        if let Some(after) = sources.front_mut() {
-            after.count_on(&read);
-        }
-        done.push(read);
-    }
-    Ok(false)
 }

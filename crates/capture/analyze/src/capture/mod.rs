@@ -21,6 +21,7 @@ mod merge;
 mod options;
 mod ordered;
 mod pipeline;
+mod reader;
 mod series;
 mod sort;
 mod summary;
@@ -37,6 +38,7 @@ use flows::{Found, SHARDS, Shard, Wants};
 use front::Front;
 use merge::Merge;
 use ordered::Ordered;
+use reader::Reader;
 
 pub use crate::http::{ANOMALIES as HTTP_ANOMALIES, HttpCounts};
 pub use flows::{ANOMALIES as FLOW_ANOMALIES, FlowCounts};
@@ -85,12 +87,13 @@ pub fn analyze(
     };
     let interval_ns = options.series_interval_ns;
     let ordered = Ordered::new(interval_ns, tables.as_deref_mut());
-    let front = Front::new(sources, options, ordered);
+    let reader = Reader::new(sources, options);
+    let front = Front::new(options, ordered);
     let most = options.max_connections.div_ceil(SHARDS);
     let shard = |_| Shard::new(most, options.filter.clone(), interval_ns, wants);
     let merge = Merge::new(tables);
     let shards = std::array::from_fn(shard);
-    let mut done = pipeline::run(front, shards, merge, options.threads, progress)?;
+    let mut done = pipeline::run(reader, front, shards, merge, options.threads, progress)?;
 
     let mut found: [Found; SHARDS] = Default::default();
     let mut more = true;
@@ -110,7 +113,7 @@ pub fn analyze(
 
     let Front { ordered, decoder, fragments, quic, read, .. } = *done.front;
     let mut summary = ordered.finish(&clients, &counts, tables)?;
-    read.sources.iter().for_each(|source| summary.source(source));
+    done.reader.done.iter().for_each(|source| summary.source(source));
     summary.decoder(&decoder);
     summary.anomalies(read.anomalies());
     summary.anomalies(counts.http.anomalies());

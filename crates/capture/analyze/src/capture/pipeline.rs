@@ -1,6 +1,6 @@
 //! Who does what when: threads take whatever step is ready.
 //!
-//! Batch *n* is filled by the front after batch *n*−1; then each shard follows its packets of batch *n* after
+//! Batch *n* is read after batch *n*−1, then shown to the front after that one; then each shard follows its packets of batch *n* after
 //! those of *n*−1; then what the shards found is merged, batch after batch. Every step is done by one
 //! thread at a time and in order, so that results do not depend on how many threads there are. With one
 //! thread a batch goes through all steps before the next is read, while it is in the processor's cache.
@@ -14,6 +14,7 @@ use super::AnalyzeError;
 use super::flows::{Found, SHARDS, Shard};
 use super::front::{Front, Packets};
 use super::merge::Merge;
+use super::reader::Reader;
 
 /// How long a thread waits before it looks up: so soon an interruption is noticed.
 const LOOK_UP: Duration = Duration::from_millis(50);
@@ -35,6 +36,9 @@ struct Flight {
 
 /// Who is where. What is taken is being worked with.
 struct State<'a> {
+    reader: Option<Box<Reader>>,
+    /// Batches that were read, for the front.
+    read: VecDeque<Arc<Job>>,
     front: Option<Box<Front>>,
     shards: [Option<Box<Shard>>; SHARDS],
     merge: Option<Box<Merge<'a>>>,
@@ -44,7 +48,8 @@ struct State<'a> {
     first: u64,
     /// Number of the flight each shard is to take next.
     next: [u64; SHARDS],
-    /// Most flights at once.
+    /// Batches that are somewhere, and the most there may be.
+    busy: usize,
     most: usize,
     at_end: bool,
     progress: (u64, Option<u64>),
@@ -53,7 +58,8 @@ struct State<'a> {
 
 /// A step that is ready.
 enum Step<'a> {
-    Fill(Box<Front>, Arc<Job>),
+    Read(Box<Reader>, Arc<Job>),
+    Take(Box<Front>, Arc<Job>),
     Follow(u64, usize, Box<Shard>, Arc<Job>),
     Merge(Box<Merge<'a>>, Arc<Job>),
 }
@@ -70,11 +76,18 @@ impl<'a> State<'a> {
             self.first += 1;
             return Some(Step::Merge(merge, flight.job));
         }
-        if !self.at_end
-            && self.flights.len() < self.most
+        if !self.read.is_empty()
             && let Some(front) = self.front.take()
+            && let Some(job) = self.read.pop_front()
         {
-            return Some(Step::Fill(front, self.idle.pop().unwrap_or_default()));
+            return Some(Step::Take(front, job));
+        }
+        if !self.at_end
+            && self.busy < self.most
+            && let Some(reader) = self.reader.take()
+        {
+            self.busy += 1;
+            return Some(Step::Read(reader, self.idle.pop().unwrap_or_default()));
         }
         let last = self.first + self.flights.len() as u64;
         let is_ready = |shard: &usize| self.shards[*shard].is_some() && self.next[*shard] < last;
@@ -85,8 +98,7 @@ impl<'a> State<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.failed.is_some()
-            || self.at_end && self.flights.is_empty() && self.front.is_some() && self.merge.is_some()
+        self.failed.is_some() || self.at_end && self.busy == 0
     }
 }
 
@@ -121,18 +133,27 @@ impl<'a> Shared<'a> {
 
     fn step(&self, step: Step<'a>) {
         match step {
-            Step::Fill(mut front, mut job) => {
-                let filled = match Arc::get_mut(&mut job) {
-                    Some(job) => front.fill(&mut job.packets),
+            Step::Read(mut reader, mut job) => {
+                let read = match Arc::get_mut(&mut job) {
+                    Some(job) => reader.read(&mut job.packets.batch),
                     None => Ok(false),
                 };
                 let mut state = self.lock();
-                state.progress = front.progress();
+                state.progress = reader.progress();
+                state.reader = Some(reader);
+                match read {
+                    Ok(true) => state.read.push_back(job),
+                    Ok(false) => (state.at_end, state.busy) = (true, state.busy - 1),
+                    Err(error) => state.failed = Some(error.into()),
+                }
+            }
+            Step::Take(mut front, mut job) => {
+                let taken = Arc::get_mut(&mut job).map_or(Ok(()), |job| front.take(&mut job.packets));
+                let mut state = self.lock();
                 state.front = Some(front);
-                match filled {
-                    Ok(true) => state.flights.push_back(Flight { job, left: SHARDS }),
-                    Ok(false) => state.at_end = true,
-                    Err(error) => state.failed = Some(error),
+                match taken {
+                    Ok(()) => state.flights.push_back(Flight { job, left: SHARDS }),
+                    Err(error) => state.failed = Some(error.into()),
                 }
             }
             Step::Follow(number, place, mut shard, job) => {
@@ -158,6 +179,7 @@ impl<'a> Shared<'a> {
                 let mut state = self.lock();
                 state.merge = Some(merge);
                 state.idle.push(job);
+                state.busy -= 1;
                 if let Err(error) = merged {
                     state.failed = Some(error.into());
                 }
@@ -178,6 +200,7 @@ impl Drop for Stop<'_, '_> {
 
 /// Everything that was found out.
 pub(crate) struct Done<'a> {
+    pub(crate) reader: Box<Reader>,
     pub(crate) front: Box<Front>,
     pub(crate) shards: Vec<Shard>,
     pub(crate) merge: Merge<'a>,
@@ -185,6 +208,7 @@ pub(crate) struct Done<'a> {
 
 /// Takes all records through all steps, with `threads` threads of which this is one.
 pub(crate) fn run<'a>(
+    reader: Reader,
     front: Front,
     shards: [Shard; SHARDS],
     merge: Merge<'a>,
@@ -194,6 +218,8 @@ pub(crate) fn run<'a>(
     let threads = threads.clamp(1, SHARDS + 1);
     let shared = Shared {
         state: Mutex::new(State {
+            reader: Some(Box::new(reader)),
+            read: VecDeque::new(),
             front: Some(Box::new(front)),
             shards: shards.map(|shard| Some(Box::new(shard))),
             merge: Some(Box::new(merge)),
@@ -201,7 +227,8 @@ pub(crate) fn run<'a>(
             flights: VecDeque::new(),
             first: 0,
             next: [0; SHARDS],
-            most: if threads == 1 { 1 } else { threads + 1 },
+            busy: 0,
+            most: if threads == 1 { 1 } else { threads + 2 },
             at_end: false,
             progress: (0, None),
             failed: None,
@@ -236,8 +263,10 @@ pub(crate) fn run<'a>(
         return Err(error);
     }
     let shards: Vec<Shard> = state.shards.into_iter().flatten().map(|shard| *shard).collect();
-    match (state.front, state.merge) {
-        (Some(front), Some(merge)) if shards.len() == SHARDS => Ok(Done { front, shards, merge: *merge }),
+    match (state.reader, state.front, state.merge) {
+        (Some(reader), Some(front), Some(merge)) if shards.len() == SHARDS => {
+            Ok(Done { reader, front, shards, merge: *merge })
+        }
         _ => Err(AnalyzeError::Interrupted),
     }
 }

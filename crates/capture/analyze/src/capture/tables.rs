@@ -12,6 +12,9 @@ use airperf_record::capture::{
 use airperf_record::{BackgroundTable, Row, TableWriter, WriteError};
 use serde_json::Value;
 
+/// Rows encoded at once: few enough to be in the processor's cache.
+const AT_ONCE: usize = 512;
+
 /// A table of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
@@ -69,8 +72,8 @@ impl Table {
 /// Where the rows of one table go.
 #[derive(Debug)]
 pub(crate) enum Rows<R: Row> {
-    /// Encoded by whoever gives them.
-    Here(Box<TableWriter<R>>),
+    /// Encoded by whoever gives them, some at a time.
+    Here(Box<TableWriter<R>>, Vec<R>),
     /// Encoded by a thread.
     There(BackgroundTable<R>),
 }
@@ -83,14 +86,25 @@ impl<R: Row + Send> Rows<R> {
     #[inline]
     pub(crate) fn push(&mut self, row: R) -> Result<(), WriteError> {
         match self {
-            Self::Here(table) => table.push(&row),
+            Self::Here(table, rows) => {
+                rows.push(row);
+                if rows.len() < AT_ONCE {
+                    return Ok(());
+                }
+                table.extend(rows)?;
+                rows.clear();
+                Ok(())
+            }
             Self::There(table) => table.push(row),
         }
     }
 
     fn close(self, writer: &mut CaptureWriter) -> Result<(), WriteError> {
         let table = match self {
-            Self::Here(table) => Some(*table),
+            Self::Here(mut table, rows) => {
+                table.extend(&rows)?;
+                Some(*table)
+            }
             Self::There(table) => table.finish()?,
         };
         table.map_or(Ok(()), |table| writer.close_table(table))
@@ -199,9 +213,10 @@ fn begin<R: Row + Send>(
     }
     let table = writer.table()?;
     if !background {
-        return Ok(Some(Rows::Here(Box::new(table))));
+        return Ok(Some(Rows::Here(Box::new(table), Vec::new())));
     }
-    Ok(Some(BackgroundTable::new(table).map_or_else(Rows::Here, Rows::There)))
+    let here = |table| Rows::Here(table, Vec::new());
+    Ok(Some(BackgroundTable::new(table).map_or_else(here, Rows::There)))
 }
 
 fn end<R: Row + Send>(writer: &mut CaptureWriter, rows: Option<Rows<R>>) -> Result<(), WriteError> {

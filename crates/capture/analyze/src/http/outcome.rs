@@ -55,8 +55,8 @@ impl Outcome {
         capture::ExchangeRow {
             connection,
             index: self.index,
-            client: ends.client.to_string(),
-            server: ends.server.to_string(),
+            client: ends.client,
+            server: ends.server,
             server_port: ends.server_port,
             method,
             target,

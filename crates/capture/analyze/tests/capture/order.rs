@@ -168,7 +168,7 @@ fn filters_leave_out_what_they_say() {
     let with = |filter| script.seen_with(&Options { filter, ..Options::default() });
     let client = Filter { clients: vec![CLIENT.into()], ..Filter::default() };
     let seen = with(client);
-    let of_client = all.connections.iter().filter(|c| c.client == CLIENT.to_string()).count();
+    let of_client = all.connections.iter().filter(|c| c.client == CLIENT).count();
     assert!(of_client > 0 && seen.connections.len() == of_client);
     assert_eq!(seen.summary.packets, all.summary.packets, "the MAC sees everything");
     assert_eq!(

@@ -133,6 +133,7 @@ impl Flow {
             counts.duplicates += 1;
             return None;
         }
+        self.side(!up).sent.answered();
 
         let (half, peer) = self.core.halves(up);
         let side = if up { &self.up } else { &self.down };

@@ -17,9 +17,9 @@ pub(crate) fn connection_row(flow: &Flow, class: &'static str, evicted: bool) ->
     let exchanges = &flow.core.exchanges;
     ConnectionRow {
         connection: flow.local,
-        client: client.0.to_string(),
+        client: client.0,
         client_port: client.1,
-        server: server.0.to_string(),
+        server: server.0,
         server_port: server.1,
         first_frame: flow.first_frame,
         opened_ns: flow.opened_ns,

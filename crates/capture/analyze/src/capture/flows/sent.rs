@@ -43,22 +43,35 @@ pub(crate) struct Sent {
     untimed: u64,
     /// Digests of the last packets and when they were captured (µs, wrapping).
     packets: [(u32, u32); PACKETS],
+    /// The turn each of them was sent in; a turn ends where the peer sends.
+    turns: [u8; PACKETS],
+    turn: u8,
     next: u8,
 }
 
 impl Sent {
     /// Whether a packet with this digest was captured just before; remembers it if not. `named` when the
-    /// digest holds an identification that no other packet of this sender has.
+    /// digest holds an identification that no other packet of this sender has; without one, a packet after
+    /// the peer's next is an answer of its own.
     #[inline]
     pub(crate) fn is_captured_twice(&mut self, time_ns: u64, digest: u32, named: bool) -> bool {
         let now = (time_ns / 1_000) as u32;
         let window = if named { TWICE_US } else { TWICE_UNNAMED_US };
-        let again = self.packets.iter().any(|(d, at)| *d == digest && now.abs_diff(*at) <= window);
+        let again = self.packets.iter().zip(&self.turns).any(|((d, at), turn)| {
+            *d == digest && now.abs_diff(*at) <= window && (named || *turn == self.turn)
+        });
         if !again {
             self.packets[usize::from(self.next)] = (digest, now);
+            self.turns[usize::from(self.next)] = self.turn;
             self.next = (self.next + 1) % PACKETS as u8;
         }
         again
+    }
+
+    /// The peer sent a packet.
+    #[inline]
+    pub(crate) fn answered(&mut self) {
+        self.turn = self.turn.wrapping_add(1);
     }
 
     /// A segment that takes the distances `from..to`.
@@ -145,5 +158,8 @@ mod tests {
         assert!(!sent.is_captured_twice(102_000_000, 7, true), "too late to be the same packet");
         assert!(!sent.is_captured_twice(104_000_000, 8, false));
         assert!(!sent.is_captured_twice(106_000_000, 8, false), "a fast retransmission");
+        assert!(sent.is_captured_twice(106_500_000, 8, false));
+        sent.answered();
+        assert!(!sent.is_captured_twice(106_900_000, 8, false), "an answer of its own");
     }
 }

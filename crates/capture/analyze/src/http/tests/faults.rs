@@ -27,7 +27,7 @@ fn a_whole_exchange_has_every_column() {
         server_port: 8_080,
     };
     let row = outcome.clone().of_capture(7, &ends);
-    assert_eq!((row.connection, row.server.as_str(), row.complete), (7, "2001:db8::1", true));
+    assert_eq!((row.connection, row.server.to_string().as_str(), row.complete), (7, "2001:db8::1", true));
     assert_eq!(outcome.clone().of_run(7, 1).done_ns, Some(4 * MS));
 }
 
