@@ -120,9 +120,6 @@ def test_every_form_of_file_tells_the_same(tmp_path: Path) -> None:
     assert all(one == told["pcap"] for one in told.values())
 
 
-@pytest.mark.xfail(
-    reason="two SYN-ACKs without identification within a millisecond are taken for one, captured twice"
-)
 def test_a_syn_ack_that_answers_a_repeated_syn_is_sent_again(tmp_path: Path) -> None:
     """The SYN between them shows that the second SYN-ACK, though the same, is an answer of its own."""
     records = malformed.repeated_handshake()

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use airperf_analyze::capture::check::against;
+use airperf_record::capture::ConnectionRow;
 use airperf_record::{FrameRow, PacketRow};
 
 use crate::{Run, Testbed, emulate, rows, simulate};
@@ -79,7 +80,10 @@ fn check_perfect(testbed: Testbed) {
     let told = check.to_json();
     assert!(check.connections > 300, "{told}");
     assert_eq!((check.matched, check.captured), (check.connections, check.connections), "{told}");
-    assert_eq!((check.unknown, check.differing, check.share()), (0, 0, 0.0), "{told}");
+    // What TCP repeats octet by octet within a millisecond looks as if it had been captured twice.
+    let twice = rows::<ConnectionRow>(&run.capture).iter().filter(|row| row.duplicates > 0).count() as u64;
+    assert_eq!((check.unknown, check.differing), (0, twice), "{told}");
+    assert!(twice < 5, "{twice}");
 }
 
 /// One that missed one in a hundred: every connection affected lacks a packet, and every one that lacks a packet for
@@ -91,6 +95,7 @@ fn check_imperfect(testbed: Testbed) {
     let heard: BTreeSet<u64> =
         frames.iter().filter(|frame| frame.sniffer == "good").filter_map(|frame| frame.packet).collect();
     let packets: Vec<PacketRow> = rows(&run.directory);
+    let twice = rows::<ConnectionRow>(&run.capture).iter().filter(|row| row.duplicates > 0).count() as u64;
     let lacking: BTreeSet<u64> = packets
         .iter()
         .filter(|packet| packet.first_air_ns.is_some() && !heard.contains(&packet.packet))
@@ -98,7 +103,9 @@ fn check_imperfect(testbed: Testbed) {
         .collect();
     let told = check.to_json();
     assert!(lacking.len() > 20, "{}", lacking.len());
-    assert_eq!(check.connections - check.matched + check.differing, lacking.len() as u64, "{told}");
+    let affected = check.connections - check.matched + check.differing;
+    let least = lacking.len() as u64;
+    assert!((least..=least + twice).contains(&affected) && twice < 5, "{least}, {twice}: {told}");
     assert!(check.share() > 0.02 && check.share() < 0.2, "{told}");
 }
 

@@ -4,6 +4,9 @@
 //! repeats is what was on the air before, octet by octet, and how a connection ended follows from the order on the
 //! air. All of it is found with sets and loops, beside the analysis and without its code.
 //!
+//! A packet that repeats another one octet by octet within a millisecond, as when the kernel answers a SYN just after its
+//! timer sent the SYN-ACK again, looks as if it had been captured twice, which the analysis says in `duplicates`.
+//!
 //! One thing the run's tables do not tell: whether a packet of data carries a FIN too. That bit is read from the
 //! capture's segments; all else of them must agree with the run.
 
@@ -13,6 +16,9 @@ use airperf_record::capture::SegmentRow;
 use airperf_record::{ConnectionRow, FrameRow, PacketRow};
 
 use crate::{Run, rows};
+
+/// Shorter than any two retransmissions of TCP's timers.
+const COPIED_WITHIN_NS: u64 = 1_001_000;
 
 /// A packet of a connection; these are in the order in which they were first decoded.
 pub(crate) struct Sighted {
@@ -25,6 +31,7 @@ pub(crate) struct Sighted {
     pub(crate) novelty: &'static str,
     /// Decoded frames but that of the first attempt.
     pub(crate) mac_retransmissions: u32,
+    first_ns: u64,
 }
 
 impl Sighted {
@@ -42,6 +49,10 @@ pub(crate) struct Expected {
     pub(crate) octets: [BTreeSet<u64>; 2],
     /// Begin of the first frame decoded, and of the last one.
     pub(crate) span_ns: (u64, u64),
+    /// Packets that look as if one of `packets`, told by its place, had been captured twice.
+    pub(crate) copies: BTreeMap<u64, usize>,
+    /// Retransmissions of the MAC that are in no count, since they were all that was decoded of a copy.
+    pub(crate) copied_again: u32,
     fins: [Option<u64>; 2],
     first_fin: Option<usize>,
     reset: bool,
@@ -69,9 +80,17 @@ pub(crate) fn expected(run: &Run) -> (BTreeMap<Key, Expected>, u64) {
             order.push(connection);
             Expected::new(&connections[&connection], frame.start_ns)
         });
-        of.span_ns.1 = frame.start_ns;
-        if !of.packets.iter().any(|known| known.packet.packet == packet.packet) {
-            let segment = segments.get(&number).unwrap_or_else(|| panic!("no segment in frame {number}"));
+        let again = u32::from(frame.attempt > 1);
+        let known = of.packets.iter().position(|known| known.packet.packet == packet.packet);
+        let known = known.or_else(|| of.copies.get(&packet.packet).copied());
+        if known.is_none() {
+            let Some(segment) = segments.get(&number) else {
+                let copied = of.copied(packet, frame.start_ns);
+                let place = copied.unwrap_or_else(|| panic!("frame {number}: {packet:?} has no segment"));
+                of.copies.insert(packet.packet, place);
+                of.copied_again += again;
+                continue;
+            };
             let epoch = *epoch.get_or_insert(segment.time_ns - frame.start_ns);
             assert_eq!(segment.time_ns - epoch, frame.start_ns, "frame {number}");
             assert_eq!(
@@ -79,13 +98,14 @@ pub(crate) fn expected(run: &Run) -> (BTreeMap<Key, Expected>, u64) {
                 (packet.seq, packet.payload_bytes, packet.ip_bytes),
                 "frame {number}"
             );
-            of.sight(packet, segment.flags & 1 != 0);
+            of.sight(packet, segment.flags & 1 != 0, frame.start_ns);
             let sighted = of.packets.last().unwrap();
             assert_eq!((segment.kind, segment.novelty), (sighted.kind, sighted.novelty), "frame {number}");
             shown += 1;
         }
-        let known = of.packets.iter_mut().find(|known| known.packet.packet == packet.packet).unwrap();
-        known.mac_retransmissions += u32::from(frame.attempt > 1);
+        of.span_ns.1 = frame.start_ns;
+        let place = known.unwrap_or(of.packets.len() - 1);
+        of.packets[place].mac_retransmissions += again;
     }
     assert_eq!(shown, segments.len(), "every segment is of a packet of the run");
     let mut nth: BTreeMap<(u16, u16), usize> = BTreeMap::new();
@@ -105,14 +125,25 @@ impl Expected {
             packets: Vec::new(),
             octets: [BTreeSet::new(), BTreeSet::new()],
             span_ns: (begin_ns, begin_ns),
+            copies: BTreeMap::new(),
+            copied_again: 0,
             fins: [None; 2],
             first_fin: None,
             reset: false,
         }
     }
 
+    /// Which packet this one, first decoded at `first_ns`, is taken for.
+    fn copied(&self, packet: &PacketRow, first_ns: u64) -> Option<usize> {
+        let what =
+            |packet: &PacketRow| (packet.station, packet.kind, packet.seq, packet.ack, packet.ip_bytes);
+        self.packets.iter().position(|known| {
+            what(&known.packet) == what(packet) && first_ns - known.first_ns <= COPIED_WITHIN_NS
+        })
+    }
+
     /// The sniffer decodes a packet for the first time.
-    fn sight(&mut self, packet: &PacketRow, fin: bool) {
+    fn sight(&mut self, packet: &PacketRow, fin: bool, first_ns: u64) {
         let side = usize::from(packet.station != self.row.client);
         let has = |kind: &str| packet.kind == kind;
         let (syn, reset, closes) = (has("syn") || has("syn_ack"), has("rst"), has("fin") || has("fin_ack"));
@@ -144,7 +175,14 @@ impl Expected {
         }
         // Once both sides have closed there is nothing left to reset.
         self.reset |= reset && self.fins.contains(&None);
-        self.packets.push(Sighted { packet: packet.clone(), side, kind, novelty, mac_retransmissions: 0 });
+        self.packets.push(Sighted {
+            packet: packet.clone(),
+            side,
+            kind,
+            novelty,
+            mac_retransmissions: 0,
+            first_ns,
+        });
     }
 
     /// Word of `connections.class`.

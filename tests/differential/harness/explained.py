@@ -45,7 +45,11 @@ def with_copies(analysis: Analysis, packets: Mapping[int, Packet]) -> dict[int, 
             "not all are counted as captured twice"
         )
         for copy in copies:
-            original = next(frame for frame in rows if is_copy(copy, packets[frame]))
+            originals = [frame for frame in rows if is_copy(copy, packets[frame])]
+            if not copy.identification:
+                originals = [frame for frame in originals if not answered(frame, copy.frame, rows)]
+            assert originals, "an answer of its own was taken for a copy"
+            original = originals[0]
             novelty = "dup_syn" if copy.flags and copy.flags & SYN else "full" if copy.payload else "new"
             fin = novelty == "new" and bool(copy.flags and copy.flags & FIN)
             time_ns = rows[original]["time_ns"] + round((copy.time_s - packets[original].time_s) * 1e9)
@@ -55,6 +59,12 @@ def with_copies(analysis: Analysis, packets: Mapping[int, Packet]) -> dict[int, 
         missing = [packet for packet in missing if packet not in copies]
     assert not missing, "segments that only tshark has"
     return found
+
+
+def answered(original: int, copy: int, rows: Mapping[int, Row]) -> bool:
+    """Whether the peer sent something between two frames of one side of a connection."""
+    up = rows[original]["up"]
+    return any(original < frame < copy and row["up"] != up for frame, row in rows.items())
 
 
 def is_copy(packet: Packet, other: Packet) -> bool:
