@@ -9,14 +9,18 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 /// Time between two looks at signals.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What is shared with a reader that may run on another thread.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
+    /// The thread that was called from Python. Python sees signals on its first thread only: were another to
+    /// look, this one would find that it had just been done.
+    caller: ThreadId,
     raised: Option<PyErr>,
     told: Option<Instant>,
 }
@@ -31,7 +35,8 @@ pub(super) struct Watch {
 impl Watch {
     /// A watch that tells `progress`.
     pub(super) fn new(progress: Option<Py<PyAny>>) -> Self {
-        Self { progress, shared: Arc::default() }
+        let caller = std::thread::current().id();
+        Self { progress, shared: Arc::new(Mutex::new(Shared { caller, raised: None, told: None })) }
     }
 
     /// Looks around if it is time to; whether to go on. `done` and `total` are bytes.
@@ -52,14 +57,16 @@ impl Watch {
     }
 }
 
-/// Looks for signals and calls `then`, unless that was done just now; false once anything was raised.
+/// Looks for signals and calls `then`, unless that was done just now or is for another thread to do; false once
+/// anything was raised.
 fn look(shared: &Mutex<Shared>, then: impl FnOnce(Python<'_>) -> PyResult<()>) -> bool {
     let is_due = {
         let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
         if shared.raised.is_some() {
             return false;
         }
-        let is_due = shared.told.is_none_or(|told| told.elapsed() >= LOOK);
+        let is_due = shared.caller == std::thread::current().id()
+            && shared.told.is_none_or(|told| told.elapsed() >= LOOK);
         if is_due {
             shared.told = Some(Instant::now());
         }
@@ -103,7 +110,6 @@ impl Read for StandardInput {
         let input = io::stdin();
         let wait = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
         loop {
-            // On another thread than Python's first this sees only what that one has seen.
             if !look(&self.shared, |_| Ok(())) {
                 return Err(io::Error::other("interrupted"));
             }
