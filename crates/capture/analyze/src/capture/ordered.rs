@@ -1,7 +1,7 @@
 //! What must see the frames in order: the MAC, and all that is counted over frames.
 //!
-//! Workers decode batches at the same time and take turns here. A frame leaves with a [`Verdict`]: whether what is
-//! above the MAC may see it. Left out: IP fragments and connections, which come after.
+//! One thread at a time decodes a batch and shows it here. A frame leaves with a [`Verdict`]: whether what is above
+//! the MAC may see it. Left out: IP fragments and connections, which come after.
 
 use airperf_record::WriteError;
 use airperf_wire::container::Record;

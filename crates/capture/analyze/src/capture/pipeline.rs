@@ -1,9 +1,9 @@
 //! Who does what when: threads take whatever step is ready.
 //!
-//! Batch *n* is read after batch *n*−1, then shown to the front after that one; then each shard follows its packets of batch *n* after
-//! those of *n*−1; then what the shards found is merged, batch after batch. Every step is done by one
-//! thread at a time and in order, so that results do not depend on how many threads there are. With one
-//! thread a batch goes through all steps before the next is read, while it is in the processor's cache.
+//! Batch *n* is read after batch *n*−1, then shown to the front after that one; then each shard follows its
+//! packets of batch *n* after those of *n*−1; then what the shards found is merged, batch after batch. Every
+//! step is done by one thread at a time and in order, so that results do not depend on how many threads there
+//! are. With one thread a batch goes through all steps before the next is read, while it is in the cache.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
