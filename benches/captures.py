@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import statistics
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,16 +35,24 @@ class Spent:
 
 def spend(command: Sequence[str | Path]) -> Spent:
     """Runs a program to its end, its output thrown away; its peak memory is what the kernel says."""
+    peaks = [0.0]
+
+    def watch(status: Path) -> None:
+        while resident := _resident(status):
+            peaks.append(resident)
+            time.sleep(0.01)
+
     start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
-        peak = 0.0
-        status = Path(f"/proc/{program.pid}/status")
-        while program.poll() is None:
-            peak = max(peak, _resident(status))
-            time.sleep(0.01)
-        if program.returncode:
-            raise subprocess.CalledProcessError(program.returncode, [str(word) for word in command])
-    return Spent(time.perf_counter() - start, peak)
+        # On another thread, so that the end is noticed at once and not at the next look.
+        watcher = threading.Thread(target=watch, args=(Path(f"/proc/{program.pid}/status"),))
+        watcher.start()
+        program.wait()
+        wall_s = time.perf_counter() - start
+        watcher.join()
+    if program.returncode:
+        raise subprocess.CalledProcessError(program.returncode, [str(word) for word in command])
+    return Spent(wall_s, max(peaks))
 
 
 def _resident(status: Path) -> float:

@@ -1,17 +1,18 @@
 //! Addresses as cells: kept as octets in rows, written as text.
 //!
-//! A row of `frames` has four addresses; a text is made of each only once in a row group (`coded`). Reference: IEEE 802-2014 §8.1 (hexadecimal representation; with colons, as Wireshark
-//! shows it), RFC 5952 (text of IPv6). Left out: names for addresses.
+//! A row of `frames` has four addresses; a text is made of each only once in a row group (`coded`). Reference:
+//! IEEE 802-2014 §8.1 (hexadecimal representation; with colons, as Wireshark shows it), RFC 5952 (text of
+//! IPv6). Left out: names for addresses.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use arrow_array::{Array, StringArray};
+use arrow_array::Array;
 use arrow_schema::DataType;
 
 use crate::coded::Texts;
-use crate::table::Cell;
+use crate::table::{Cell, optional_text, text};
 
 /// A MAC address; its text is six octets in hexadecimal, `02:41:50:00:00:01`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,35 +84,8 @@ impl Cell for IpAddr {
     }
 }
 
-fn text(array: &dyn Array, index: usize) -> Option<&str> {
-    let array = array.as_any().downcast_ref::<StringArray>()?;
-    array.is_valid(index).then(|| array.value(index))
-}
-
-macro_rules! optional {
-    ($type:ty) => {
-        impl Cell for Option<$type> {
-            type Builder = Texts;
-            const DATA_TYPE: DataType = DataType::Utf8;
-            const NULLABLE: bool = true;
-
-            #[inline]
-            fn append(&self, builder: &mut Texts, words: &'static [&'static str]) {
-                match self {
-                    Some(address) => address.append(builder, words),
-                    None => builder.append_null(),
-                }
-            }
-
-            fn take(array: &dyn Array, index: usize, words: &'static [&'static str]) -> Option<Self> {
-                if array.is_null(index) { Some(None) } else { <$type>::take(array, index, words).map(Some) }
-            }
-        }
-    };
-}
-
-optional!(MacAddress);
-optional!(IpAddr);
+optional_text!(MacAddress);
+optional_text!(IpAddr);
 
 #[cfg(test)]
 mod tests {

@@ -192,6 +192,12 @@ number_cell!(u64, UInt64, UInt64Builder, UInt64Array);
 number_cell!(f64, Float64, Float64Builder, Float64Array);
 number_cell!(bool, Boolean, BooleanBuilder, BooleanArray);
 
+/// A text of an array; `None` where it is null or the array holds something else.
+pub(crate) fn text(array: &dyn Array, index: usize) -> Option<&str> {
+    let array = array.as_any().downcast_ref::<StringArray>()?;
+    array.is_valid(index).then(|| array.value(index))
+}
+
 /// Words lie somewhere for good: where tells them apart.
 #[inline]
 fn key(word: &'static str) -> Key {
@@ -208,29 +214,34 @@ impl Cell for &'static str {
         builder.append(key(self), || (*self).to_owned());
     }
     fn take(array: &dyn Array, index: usize, words: &'static [&'static str]) -> Option<Self> {
-        let array = array.as_any().downcast_ref::<StringArray>()?;
-        if array.is_null(index) {
-            return None;
-        }
-        words.iter().copied().find(|w| *w == array.value(index))
+        let text = text(array, index)?;
+        words.iter().copied().find(|word| *word == text)
     }
 }
 
-impl Cell for Option<&'static str> {
-    type Builder = Texts;
-    const DATA_TYPE: DataType = DataType::Utf8;
-    const NULLABLE: bool = true;
-    #[inline]
-    fn append(&self, builder: &mut Texts, words: &'static [&'static str]) {
-        match self {
-            Some(word) => word.append(builder, words),
-            None => builder.append_null(),
+/// The cell that may be null, of a cell kept as [`Texts`].
+macro_rules! optional_text {
+    ($type:ty) => {
+        impl Cell for Option<$type> {
+            type Builder = Texts;
+            const DATA_TYPE: DataType = DataType::Utf8;
+            const NULLABLE: bool = true;
+            #[inline]
+            fn append(&self, builder: &mut Texts, words: &'static [&'static str]) {
+                match self {
+                    Some(cell) => cell.append(builder, words),
+                    None => builder.append_null(),
+                }
+            }
+            fn take(array: &dyn Array, index: usize, words: &'static [&'static str]) -> Option<Self> {
+                if array.is_null(index) { Some(None) } else { <$type>::take(array, index, words).map(Some) }
+            }
         }
-    }
-    fn take(array: &dyn Array, index: usize, words: &'static [&'static str]) -> Option<Self> {
-        if array.is_null(index) { Some(None) } else { <&'static str>::take(array, index, words).map(Some) }
-    }
+    };
 }
+pub(crate) use optional_text;
+
+optional_text!(&'static str);
 
 impl Cell for String {
     type Builder = StringBuilder;
@@ -241,8 +252,7 @@ impl Cell for String {
         builder.append_value(self);
     }
     fn take(array: &dyn Array, index: usize, _: &'static [&'static str]) -> Option<Self> {
-        let array = array.as_any().downcast_ref::<StringArray>()?;
-        array.is_valid(index).then(|| array.value(index).to_owned())
+        text(array, index).map(str::to_owned)
     }
 }
 
