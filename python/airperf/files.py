@@ -6,6 +6,7 @@ the Rust crate ``record`` writes in the same way.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import math
@@ -55,6 +56,16 @@ def sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_volume(folder: Path) -> None:
+    """Puts everything that was written to the volume of ``folder`` on the disk (syncfs(2))."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        if ctypes.CDLL(None, use_errno=True).syncfs(descriptor):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(folder))
     finally:
         os.close(descriptor)
 

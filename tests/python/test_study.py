@@ -277,7 +277,7 @@ def test_testbeds_made_one_after_the_other_meet_in_one_report(
     monkeypatch.setattr("airperf.experiment.planning.lacking", lambda _: [])
     monkeypatch.setattr("airperf.experiment.campaign.substituted", lambda _: [])
     broken = [sys.executable, "-c", "import sys; sys.exit(1)"]
-    monkeypatch.setattr("airperf.experiment.campaign.Pool", lambda workers: Pool(workers, broken))
+    monkeypatch.setattr("airperf.experiment.executor.Pool", lambda workers: Pool(workers, broken))
     answer = call("study", str(tiny), "--testbed", "emu", "--json", "--out", str(out))
     assert answer.code == 3
     assert "worker ended, status 1, 3 times" in answer.json["partial"][0]

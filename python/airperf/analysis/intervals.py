@@ -1,8 +1,8 @@
 """Means with their uncertainty, and distributions.
 
 Model: two-sided Student-t interval of the mean over independent repetitions; empirical distribution
-function; adjusted Fisher–Pearson coefficient of skewness. Leaves out warm-up removal: these runs are
-compared from their start.
+function; order statistics around a quantile; adjusted Fisher–Pearson coefficient of skewness. Leaves out
+warm-up removal (``warmup.py``).
 """
 
 from __future__ import annotations
@@ -44,6 +44,26 @@ def t_interval(values: Iterable[float | None], confidence: float = 0.95) -> Inte
         return Interval(mean, None, None, 1)
     half = float(stats.t.ppf(0.5 + confidence / 2, n - 1)) * float(kept.std(ddof=1)) / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, n)
+
+
+def order_interval(values: Iterable[float | None], share: float = 0.5, confidence: float = 0.95) -> Interval:
+    """A quantile of independent values and the order statistics that hold it with ``confidence`` at least.
+
+    Model: the number of values below the quantile is binomial (David and Nagaraja 2003, §7.1); the
+    narrowest pair of equal tails at most. No limits where ``n`` is too small for any pair: below 6 for the
+    median at 95%.
+    """
+    kept = np.sort([v for v in values if v is not None and math.isfinite(v)])
+    n = len(kept)
+    if n == 0:
+        return Interval(None, None, None, 0)
+    middle = float(np.quantile(kept, share))
+    tail = (1 - confidence) / 2
+    low = int(stats.binom.ppf(tail, n, share)) - 1
+    high = int(stats.binom.isf(tail, n, share))
+    if low < 0 or high >= n:
+        return Interval(middle, None, None, n)
+    return Interval(middle, float(kept[low]), float(kept[high]), n)
 
 
 def ecdf(values: npt.ArrayLike) -> tuple[Floats, Floats]:

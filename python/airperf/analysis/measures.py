@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from airperf.analysis import series, summary
 from airperf.analysis.intervals import skewness
@@ -43,26 +42,27 @@ def _mean(values: Any) -> float | None:
 
 def packets_per_transaction(tables: Tables, parameters: Parameters) -> float | None:
     """Mean segments per connection with one exchange, of ``side`` ``client`` or ``server`` or both."""
-    done = tables.closed.filter(pl.col("exchanges") == 1)
-    columns = {"client": ["segments_up"], "server": ["segments_down"]}.get(
-        str(parameters.get("side", "both")), ["segments_up", "segments_down"]
+    seen = tables.digest
+    side = str(parameters.get("side", "both"))
+    segments = (seen.single_segments_up if side != "server" else 0) + (
+        seen.single_segments_down if side != "client" else 0
     )
-    return _mean(done.select(pl.sum_horizontal(pl.col(columns).cast(pl.Int64)))) if done.height else None
+    return segments / seen.single if seen.single else None
 
 
 def transaction_time_ms(tables: Tables, _: Parameters) -> float | None:
     """Mean time from due to the last frame: the whole transaction with its FIN handshake."""
-    return _mean(tables.closed["transaction_ms"].drop_nulls().to_numpy())
+    return tables.digest.transaction.mean
 
 
 def response_time_ms(tables: Tables, _: Parameters) -> float | None:
     """Mean response time (done − due)."""
-    return _mean(tables.response_ms)
+    return tables.digest.response.mean
 
 
 def connection_duration_ms(tables: Tables, _: Parameters) -> float | None:
     """Mean duration of connections on the air."""
-    return _mean(tables.duration_ms)
+    return tables.digest.connection.mean
 
 
 def connection_share(tables: Tables, parameters: Parameters) -> float | None:
@@ -79,8 +79,8 @@ def connection_skewness(tables: Tables, _: Parameters) -> float | None:
 
 def connection_longest_s(tables: Tables, _: Parameters) -> float | None:
     """The longest connection on the air, in seconds."""
-    values = tables.duration_ms
-    return float(values.max()) / 1e3 if values.size else None
+    longest = tables.digest.connection.most
+    return None if longest is None else longest / 1e3
 
 
 def queue_fill_s(tables: Tables, parameters: Parameters) -> float | None:

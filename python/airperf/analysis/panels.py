@@ -19,11 +19,11 @@ Measure = Callable[[Tables], float | None]
 
 
 def _mean_response_ms(tables: Tables) -> float | None:
-    return float(tables.response_ms.mean()) if tables.response_ms.size else None
+    return tables.digest.response.mean
 
 
 def _mean_connection_ms(tables: Tables) -> float | None:
-    return float(tables.duration_ms.mean()) if tables.duration_ms.size else None
+    return tables.digest.connection.mean
 
 
 def _phase(phase: str) -> Measure:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from airperf.analysis.intervals import Floats
-from airperf.analysis.tables import ERRORS, Tables
+from airperf.analysis.tables import Tables
 
 
 def completions_per_s(tables: Tables) -> Floats:
@@ -22,8 +22,7 @@ def completions_per_s(tables: Tables) -> Floats:
 
 def errors_per_s(tables: Tables) -> dict[str, float]:
     """Mean errors per second of offered load, by phase."""
-    seen = tables.exchanges.filter(pl.col("error").is_not_null())["error"].cast(pl.String)
-    return {name: float((seen == name).sum()) / tables.duration_s for name in ERRORS}
+    return {name: count / tables.duration_s for name, count in tables.digest.errors.items()}
 
 
 def queue_depth(tables: Tables, station: int) -> tuple[Floats, Floats]:

@@ -8,46 +8,29 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import polars as pl
-
-from airperf.analysis.intervals import Floats, quantile
-from airperf.analysis.tables import ERRORS, Tables
+from airperf.analysis.digest import Spread
+from airperf.analysis.tables import Tables
 from airperf.records import Manifest
 
 
-def spread(values: Floats) -> dict[str, float | None]:
+def spread(values: Spread) -> dict[str, float | None]:
     """Mean, median and 99th percentile; all None for no values."""
-    return {
-        "mean": float(np.mean(values)) if values.size else None,
-        "p50": quantile(values, 0.5),
-        "p99": quantile(values, 0.99),
-    }
+    return {"mean": values.mean, "p50": values.p50, "p99": values.p99}
 
 
 def offered_rps(tables: Tables) -> float:
     """Exchanges that were due inside [0, T), per second."""
-    due = tables.exchanges.filter(pl.col("due_ns") < tables.end_ns).height
-    return due / tables.duration_s
+    return tables.digest.offered / tables.duration_s
 
 
 def carried_rps(tables: Tables) -> float:
     """Exchanges completed inside [0, T], per second."""
-    return tables.completed.height / tables.duration_s
+    return tables.digest.carried / tables.duration_s
 
 
 def goodput_bps(tables: Tables) -> float:
     """Response octets of exchanges completed inside [0, T], in bit/s."""
-    return int(tables.completed["response_bytes"].sum()) * 8 / tables.duration_s
-
-
-def errors(tables: Tables) -> dict[str, int]:
-    """Exchanges that ended in an error, by the phase in which their user saw it."""
-    counts = dict.fromkeys(ERRORS, 0)
-    seen = tables.exchanges.filter(pl.col("error").is_not_null())["error"].cast(pl.String)
-    for name, count in seen.value_counts().iter_rows():
-        counts[str(name)] = int(count)
-    return counts
+    return tables.digest.carried_bytes * 8 / tables.duration_s
 
 
 def queues(manifest: Manifest) -> dict[str, dict[str, float]]:
@@ -73,9 +56,9 @@ def summary(tables: Tables) -> dict[str, Any]:
         "offered_rps": offered_rps(tables),
         "carried_rps": carried_rps(tables),
         "goodput_bps": goodput_bps(tables),
-        "response_ms": spread(tables.response_ms),
-        "connection_ms": spread(tables.duration_ms),
-        "errors": errors(tables),
+        "response_ms": spread(tables.digest.response),
+        "connection_ms": spread(tables.digest.connection),
+        "errors": dict(tables.digest.errors),
         "queues": queues(tables.manifest),
         "airtime": airtime(tables.manifest),
     }

@@ -3,22 +3,25 @@
 Model: definitions of docs/reference/records.md. Response time = done − due of completed exchanges;
 connection duration = first to last frame on the air of connections that were opened and closed; both for
 what was due inside [0, T]. Leaves out anything that needs frames or packets: it works at record level
-``analysis``.
+``analysis``; at level ``summary`` there is the digest and nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
+from airperf.analysis import digest as digests
+from airperf.analysis.digest import ERRORS, Digest
 from airperf.analysis.intervals import Floats
+from airperf.errors import RecordError
 from airperf.records import Manifest, Run
 
-ERRORS = ("connect", "send", "reply", "receive", "reset")
-"""Phases in which the user of an exchange can see an error."""
+__all__ = ["CLOSED", "COLUMNS", "ERRORS", "Tables", "load"]
 
 CLOSED = ("syn_fin", "syn_rst")
 """Classes of connections that were opened and closed on the air."""
@@ -26,22 +29,53 @@ CLOSED = ("syn_fin", "syn_rst")
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of one run as a study needs them, with the end of the load."""
+    """The tables of one run as a study needs them, with the end of the load; or its digest alone."""
 
     manifest: Manifest
-    connections: pl.DataFrame
-    exchanges: pl.DataFrame
-    queues: pl.DataFrame
+    frames: Mapping[str, pl.DataFrame]
+    """The tables by name; none at level ``summary``."""
+    summed: Digest | None = None
+    """What the run summed itself, at level ``summary``."""
+    warmup_ns: int = 0
+    """What is due before is left out (``analysis.warmup``)."""
+
+    @property
+    def connections(self) -> pl.DataFrame:
+        """One row per connection."""
+        return self._table("connections")
+
+    @property
+    def exchanges(self) -> pl.DataFrame:
+        """One row per exchange."""
+        return self._table("exchanges")
+
+    @property
+    def queues(self) -> pl.DataFrame:
+        """Transmit queues over time."""
+        return self._table("queues")
+
+    def _table(self, name: str) -> pl.DataFrame:
+        if name not in self.frames:
+            raise RecordError(
+                f"a run of {self.manifest.name} at level {self.manifest.level!r} has no table {name!r}: "
+                'record it at level "analysis"'
+            )
+        return self.frames[name]
+
+    @cached_property
+    def digest(self) -> Digest:
+        """The run in a few numbers, at every level."""
+        return self.summed or digests.from_tables(self)
 
     @property
     def duration_s(self) -> float:
-        """T: how long load was offered."""
-        return self.manifest.duration_s
+        """T: how long load was offered, less the warm-up that is left out."""
+        return self.manifest.duration_s - self.warmup_ns / 1e9
 
     @property
     def end_ns(self) -> int:
         """T in nanoseconds."""
-        return round(self.duration_s * 1e9)
+        return round(self.manifest.duration_s * 1e9)
 
     @property
     def completed(self) -> pl.DataFrame:
@@ -91,13 +125,16 @@ COLUMNS = {
         "segments_up",
         "segments_down",
     ),
-    "exchanges": ("due_ns", "done_ns", "response_bytes", "error"),
+    "exchanges": ("client", "due_ns", "done_ns", "response_bytes", "error"),
     "queues": ("time_ns", "station", "mean", "dropped"),
 }
 """What the measures use: a study keeps hundreds of runs in memory."""
 
 
 def load(run: Run) -> Tables:
-    """Reads the columns that the measures use."""
-    tables = {name: run.scan(name).select(columns).collect() for name, columns in COLUMNS.items()}
-    return Tables(run.manifest, tables["connections"], tables["exchanges"], tables["queues"])
+    """Reads the columns that the measures use, or the digest of a run that has no tables."""
+    if digests.FILE in run.manifest.files:
+        return Tables(run.manifest, {}, digests.from_file(run))
+    return Tables(
+        run.manifest, {name: run.scan(name).select(columns).collect() for name, columns in COLUMNS.items()}
+    )

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airperf.analysis.tables import Tables, load
+from airperf.analysis.warmup import Warmup, without_warmup
 from airperf.errors import RecordError
 from airperf.records import Campaign, PointEntry
 
@@ -19,6 +20,9 @@ class StudyView:
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
+        self.warmup = Warmup.parse(str(campaign.raw.get("experiment", {}).get("warmup", "none"))) or Warmup(
+            "none"
+        )
         self.unusable: dict[str, str] = {}
         self._tables: dict[str, Tables] = {}
 
@@ -39,7 +43,7 @@ class StudyView:
             return None
         if not tables.manifest.valid:
             self.unusable[point.id] = "invalid: " + "; ".join(tables.manifest.why_invalid)
-        self._tables[point.key] = tables
+        tables = self._tables[point.key] = without_warmup(tables, self.warmup)
         return tables
 
     def runs(self, variant: str, testbed: str, **factors: float) -> list[Tables]:

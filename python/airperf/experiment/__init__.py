@@ -1,7 +1,9 @@
 """Experiments: factors × levels × repetitions on testbeds, cached and resumable."""
 
 from airperf.experiment.campaign import Listener, Result, run_study
-from airperf.experiment.planning import Options, Plan, lacking_text, plan
+from airperf.experiment.file import load_experiment
+from airperf.experiment.merge import merge_shards
+from airperf.experiment.planning import Options, Plan, Shard, lacking_text, plan
 from airperf.experiment.study import Study, load_study
 
 __all__ = [
@@ -9,9 +11,12 @@ __all__ = [
     "Options",
     "Plan",
     "Result",
+    "Shard",
     "Study",
     "lacking_text",
+    "load_experiment",
     "load_study",
+    "merge_shards",
     "plan",
     "run_study",
 ]

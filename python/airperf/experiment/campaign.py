@@ -1,27 +1,31 @@
 """Running a study: the points it needs, those that are there already, and the index that a report reads.
 
 Model: a point is named by what it depends on (resolved scenario, seed, repetition, testbed, engine), so an
-edited study or another build makes new points and old ones stay (faults 1, 7, 8). All points of a
-repetition share their random streams (common random numbers). Simulated points run on several workers,
-emulated ones alone. Leaves out analysis and figures.
+edited study or another build makes new points and old ones stay (faults 1, 7, 8). Simulated points run on
+several workers, emulated ones alone. Runs of a campaign are put on the disk all at once at its end: those
+that a loss of power leaves damaged are found by their checksums and made again. Leaves out analysis and
+figures.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from airperf.errors import EnvironmentLacks, InputError, Interrupted, RecordError
+from airperf.experiment.executor import Executor, executor_for
 from airperf.experiment.index import write_index
 from airperf.experiment.lock import FolderLock
-from airperf.experiment.planning import Options, lacking_text, plan
+from airperf.experiment.planning import Options, Plan, lacking_text, plan
 from airperf.experiment.points import Point
 from airperf.experiment.study import Study
+from airperf.experiment.values import PointValues
+from airperf.files import sync_volume
 from airperf.records import open_run
-from airperf.testbed import Failed, Interrupts, Job, Outcome, Pool, substituted
+from airperf.testbed import TESTBEDS, Failed, Interrupts, Job, Outcome, substituted
 
 SPARE_BYTES = 64 << 20
 """Free space that a campaign leaves untouched."""
@@ -64,30 +68,17 @@ def run_study(study: Study, options: Options, interrupts: Interrupts, listener: 
         for warning in todo.warnings:
             listener.notice(f"warning: {warning}")
         _sweep_partial(options.out)
-        write_index(study, options, todo, {})
-        failures: dict[str, str] = {}
+        campaign = _Campaign(study, options, todo, result, interrupts, listener)
+        write_index(study, options, todo, campaign.points(), {})
         for testbed in able:
-            missing = [point for point in todo.unique(testbed) if not _usable(options.out, point, listener)]
-            total = len(todo.unique(testbed))
-            listener.started(testbed, total, total - len(missing))
-            result.reused += total - len(missing)
-            _preflight(options.out, missing)
-            outcomes = _run(study, options, missing, testbed, interrupts, listener)
-            for point, outcome in zip(missing, outcomes, strict=True):
-                if isinstance(outcome, Failed):
-                    if outcome.kind not in {"interrupted", "not_started"}:
-                        failures[point.key] = outcome.why
-                        result.partial.append(f"{point.id}: {outcome.why}")
-                else:
-                    result.done += 1
-                    if not outcome.valid:
-                        result.partial.append(f"{point.id}: invalid: {'; '.join(outcome.why_invalid)}")
+            campaign.make(testbed)
             if interrupts.count:
                 break
             result.partial += [f"{testbed}: {line}" for line in substituted(testbed)]
         for testbed, needs in todo.unable.items():
             result.partial.append(f"{testbed}: {lacking_text({testbed: needs})}")
-        write_index(study, options, todo, failures)
+        sync_volume(options.out)
+        write_index(study, options, todo, campaign.points(), campaign.failures)
     if interrupts.count:
         raise Interrupted(
             f"interrupted; what is finished is kept in {options.out}: the same command goes on from there"
@@ -95,39 +86,100 @@ def run_study(study: Study, options: Options, interrupts: Interrupts, listener: 
     return result
 
 
-def _run(
-    study: Study,
-    options: Options,
-    points: Sequence[Point],
-    testbed: str,
-    interrupts: Interrupts,
-    listener: Listener,
-) -> list[Outcome]:
-    pool = Pool(options.workers if testbed == "sim" else 1)
+class _Campaign:
+    """Rounds of points: those that units want, until they want no more."""
 
-    def finished(outcome: Outcome) -> None:
-        if isinstance(outcome, Failed) and outcome.kind == "no_space":
-            pool.halt()  # later points would fail alike; what is there is kept
-        listener.advanced(outcome)
+    def __init__(
+        self,
+        study: Study,
+        options: Options,
+        todo: Plan,
+        result: Result,
+        interrupts: Interrupts,
+        listener: Listener,
+    ) -> None:
+        self.study, self.options, self.todo, self.result = study, options, todo, result
+        self.interrupts, self.listener = interrupts, listener
+        self.failures: dict[str, str] = {}
+        self._values = PointValues(options.out, study)
+        self._runs: dict[str, str] = {}
+        """By key the run directory; variants that meet in a point share its run."""
+        self._asked: set[str] = set()
+        self._halted = False
 
-    jobs = [
-        Job(
-            testbed=testbed,
-            text=study.scenario_text,
-            name=study.scenario_name,
+    def points(self) -> list[Point]:
+        """Every point wanted so far, of all testbeds, in the order of the units."""
+        return [point for testbed in TESTBEDS for point in self._wanted(testbed)]
+
+    def make(self, testbed: str) -> None:
+        """Makes what is missing of a testbed, round by round."""
+        with executor_for(testbed, self.options) as executor:
+            while new := self._new(testbed):
+                self._round(testbed, new, executor)
+                self._asked |= {point.key for point in new}
+                if self.interrupts.count or self._halted:
+                    break
+
+    def _wanted(self, testbed: str) -> list[Point]:
+        found = [point for unit in self.todo.units[testbed] for point in unit.wanted(self._known)]
+        return [replace(point, run=self._runs.setdefault(point.key, point.run)) for point in found]
+
+    def _known(self, point: Point) -> Mapping[str, float | None] | None:
+        # Of points that are there from an earlier campaign only those of earlier rounds are known, so that
+        # rounds are the same when it is resumed.
+        return self._values.of(point, self._runs[point.key]) if point.key in self._asked else None
+
+    def _new(self, testbed: str) -> list[Point]:
+        wanted = {point.key: point for point in self._wanted(testbed)}
+        return [point for key, point in wanted.items() if key not in self._asked]
+
+    def _round(self, testbed: str, points: Sequence[Point], executor: Executor) -> None:
+        out, listener, result = self.options.out, self.listener, self.result
+        missing = [point for point in points if not _usable(out, point, listener)]
+        listener.started(testbed, len(points), len(points) - len(missing))
+        result.reused += len(points) - len(missing)
+        if not self.options.make:
+            for point in missing:
+                self.failures[point.key] = "none of the folders has it"
+                result.partial.append(f"{point.id}: none of the folders has it")
+            return
+        _preflight(out, missing)
+        for point, outcome in zip(missing, self._run(missing, executor), strict=True):
+            if isinstance(outcome, Failed):
+                if outcome.kind not in {"interrupted", "not_started"}:
+                    self.failures[point.key] = outcome.why
+                    result.partial.append(f"{point.id}: {outcome.why}")
+            else:
+                result.done += 1
+                if not outcome.valid:
+                    result.partial.append(f"{point.id}: invalid: {'; '.join(outcome.why_invalid)}")
+
+    def _run(self, points: Sequence[Point], executor: Executor) -> list[Outcome]:
+        def finished(outcome: Outcome) -> None:
+            if isinstance(outcome, Failed) and outcome.kind == "no_space":
+                self._halted = True
+                executor.halt()  # later points would fail alike; what is there is kept
+            self.listener.advanced(outcome)
+
+        jobs = [self._job(point) for point in points]
+        for folder in {job.folder.parent for job in jobs}:
+            folder.mkdir(parents=True, exist_ok=True)
+        return executor.run(jobs, self.interrupts, finished, self.listener.progress) if jobs else []
+
+    def _job(self, point: Point) -> Job:
+        return Job(
+            testbed=point.testbed,
+            text=self.study.scenario_text,
+            name=self.study.scenario_name,
             overrides=point.overrides,
             seed=point.seed,
-            point=0,
+            point=point.point,
             repetition=point.repetition,
-            out_dir=str(options.out / point.run),
-            level=study.level,
-            budget_s=point.duration_s * (1 if testbed == "emu" else 10) + options.emu_budget_slack_s,
+            out_dir=str(self.options.out / point.run),
+            level=self.study.level,
+            budget_s=point.duration_s * (1 if point.testbed == "emu" else 10)
+            + self.options.emu_budget_slack_s,
         )
-        for point in points
-    ]
-    for job in jobs:
-        job.folder.parent.mkdir(parents=True, exist_ok=True)
-    return pool.run(jobs, interrupts, finished, listener.progress)
 
 
 def _usable(out: Path, point: Point, listener: Listener) -> bool:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from airperf import __version__
 from airperf.experiment.planning import Options, Plan, lacking_text
+from airperf.experiment.points import Point
 from airperf.experiment.study import Study
 from airperf.files import pretty_json, write_atomic
 from airperf.records import SCHEMA
@@ -19,11 +21,17 @@ from airperf.records.campaign import INDEX
 from airperf.testbed import TESTBEDS, engine_id
 
 
-def write_index(study: Study, options: Options, todo: Plan, failures: Mapping[str, str]) -> None:
-    """Writes ``study.json``: the same bytes for the same study, whatever the number of workers."""
+def write_index(
+    study: Study,
+    options: Options,
+    todo: Plan,
+    points: Sequence[Point],
+    failures: Mapping[str, str],
+) -> None:
+    """Writes ``study.json`` with these points: the same bytes for the same study, whoever worked on it."""
     path = options.out / INDEX
     entries = []
-    for point in (*todo.points, *todo.others):
+    for point in points:
         there = (options.out / point.run / "manifest.json").is_file()
         if not there and point.testbed not in options.testbeds:
             continue
@@ -33,7 +41,8 @@ def write_index(study: Study, options: Options, todo: Plan, failures: Mapping[st
                 "experiment": point.experiment,
                 "variant": point.variant,
                 "testbed": point.testbed,
-                "factors": {point.factor: point.number},
+                "factors": {choice.factor: choice.number for choice in point.choices},
+                "levels": {choice.factor: choice.text for choice in point.choices},
                 "overrides": [list(pair) for pair in point.overrides],
                 "repetition": point.repetition,
                 "seed": point.seed,
@@ -45,11 +54,12 @@ def write_index(study: Study, options: Options, todo: Plan, failures: Mapping[st
             }
         )
     testbeds = [t for t in TESTBEDS if any(entry["testbed"] == t for entry in entries)]
-    experiments = list(dict.fromkeys(point.experiment for point in todo.points))
+    asked = [point for point in points if point.testbed in options.testbeds]
+    experiments = list(dict.fromkeys(point.experiment for point in asked))
     targets = [row for row in study.targets if str(row["id"]).split(".")[0] in experiments]
     index = {
         "schema": SCHEMA,
-        "kind": "study",
+        "kind": study.kind,
         "name": study.name,
         "title": study.title,
         "question": study.question,
@@ -74,7 +84,44 @@ def write_index(study: Study, options: Options, todo: Plan, failures: Mapping[st
         "scenario": study.scenario_text,
         "points": entries,
     }
+    if study.kind == "experiment":
+        index["experiment"] = _experiment(study, options)
     write_atomic(path, pretty_json(index))
+
+
+def _experiment(study: Study, options: Options) -> dict[str, Any]:
+    """What a table of results and a merge need beside the points."""
+    knees = [variant.knee for variant in study.variants if variant.knee is not None]
+    return {
+        "text": study.text,
+        "scenario_name": study.scenario_name,
+        "testbeds": list(options.testbeds),
+        "seed": options.seed,
+        "repetitions": options.repetitions,
+        "shard": str(options.shard or ""),
+        "measures": list(study.measures),
+        "warmup": study.warmup,
+        "factors": [
+            {
+                "variant": variant.name,
+                "name": factor.name,
+                "keys": list(factor.keys),
+                "base": factor.choices[factor.base].text,
+                "levels": [choice.text for choice in factor.choices],
+            }
+            for variant in study.variants
+            for factor in variant.factors
+        ],
+        "designs": {variant.name: variant.design.kind for variant in study.variants},
+        "knee": {
+            "factor": knees[0].factor.name,
+            "keys": list(knees[0].factor.keys),
+            "criterion": knees[0].criterion.text(),
+            "levels": [choice.number for choice in knees[0].factor.choices],
+        }
+        if knees
+        else None,
+    }
 
 
 def _command(words: str, testbeds: Sequence[str]) -> str:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from airperf.errors import Problem, ScenarioProblems
 from airperf.scenario import expand_sweep
 
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+"""The number at the beginning of a level's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ def parse_levels(source: str | Sequence[str | int | float]) -> list[Level]:
     texts = expand_sweep(source if isinstance(source, str) else json.dumps(list(source)))
     levels = []
     for text in texts:
-        match = _NUMBER.match(text)
+        match = NUMBER.match(text)
         if match is None:
             problem = Problem(f"{text!r} has no number, which a factor of a study needs", seen=text)
             raise ScenarioProblems("sweep", [problem])

@@ -13,8 +13,28 @@ from typing import Any
 from airperf.errors import InputError
 from airperf.experiment.points import Point, expand
 from airperf.experiment.study import Study
+from airperf.experiment.units import Unit, units
 from airperf.scenario import check
 from airperf.testbed import TESTBEDS, Need, lacking
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The ``number``-th of ``of`` parts of an experiment, from 1."""
+
+    number: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """``2/4`` as a shard."""
+        number, _, of = text.partition("/")
+        if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+            raise InputError(f"--shard {text!r}: write 1/4 for the first of four parts, say")
+        return cls(int(number), int(of))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +51,30 @@ class Options:
     command: str = "airperf study"
     """The command that makes the same results, without its testbeds."""
     emu_budget_slack_s: float = 90.0
+    shard: Shard | None = None
+    make: bool = True
+    """Whether to make what is missing; without it, what is there is all there is."""
+    cluster: str = ""
+    """Where to run simulated points: empty for this machine, else as ``experiment.cluster`` says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Points to make, each once, and testbeds that cannot run here."""
+    """What decides on the points to make, by testbed, and testbeds that cannot run here."""
 
-    points: tuple[Point, ...]
-    others: tuple[Point, ...]
-    """Points of testbeds that were not asked for: where they are there already, the report shows them."""
+    units: Mapping[str, Sequence[Unit]]
     unable: Mapping[str, Sequence[Need]]
     warnings: tuple[str, ...]
     fitted: tuple[Mapping[str, Any], ...]
     """The study's fitted parameters with the values of its scenario."""
 
+    def first(self, testbed: str) -> list[Point]:
+        """The points that are wanted while none is there; of some designs there will be more."""
+        return [point for unit in self.units[testbed] for point in unit.wanted(lambda _: None)]
+
     def unique(self, testbed: str) -> list[Point]:
-        """The points of a testbed without repeats (two variants may share a point)."""
-        return list({point.run: point for point in self.points if point.testbed == testbed}.values())
+        """The first points of a testbed without repeats (two variants may share a point)."""
+        return list({point.key: point for point in self.first(testbed)}.values())
 
 
 def plan(study: Study, options: Options) -> Plan:
@@ -59,14 +86,17 @@ def plan(study: Study, options: Options) -> Plan:
             f"it has {', '.join(study.experiments())}"
         )
     unable = {testbed: needs for testbed in options.testbeds if (needs := lacking(testbed))}
-    every, warnings = expand(study, TESTBEDS, options.only, options.quick, options.repetitions, options.seed)
-    points = tuple(point for point in every if point.testbed in options.testbeds)
-    others = tuple(point for point in every if point.testbed not in options.testbeds)
-    if not points:
-        raise InputError(f"study {study.name} has no points for testbeds {', '.join(options.testbeds)}")
+    cells, warnings = expand(study, options.only, options.quick, options.repetitions)
+    every = {testbed: units(cells, testbed, options.seed) for testbed in TESTBEDS}
+    if options.shard is not None:
+        every = {name: some[options.shard.number - 1 :: options.shard.of] for name, some in every.items()}
+    if not any(every[testbed] for testbed in options.testbeds):
+        raise InputError(
+            f"{study.kind} {study.name} has no points for testbeds {', '.join(options.testbeds)}"
+        )
     resolved = check(study.scenario_text, study.scenario_name).resolved
     values = tuple(fitted(item, resolved) for item in study.fitted)
-    return Plan(points, others, unable, tuple(warnings), values)
+    return Plan(every, unable, tuple(warnings), values)
 
 
 def lacking_text(unable: Mapping[str, Sequence[Need]]) -> str:

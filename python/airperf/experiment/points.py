@@ -1,7 +1,9 @@
-"""The points of a study: each variant × level × repetition, checked, named by what it depends on.
+"""The points of a study: each combination × repetition, checked, named by what it depends on.
 
-Model: key = SHA-256 of schema, engine, testbed, resolved scenario, seed, repetition and record level.
-Leaves out running them.
+Model: key = SHA-256 of schema, engine, testbed, resolved scenario, seed, point, repetition and record
+level. With common random numbers all combinations are point 0, so they share their streams; without, a
+combination's point is a number made of its scenario's identity, so that adding a level moves nobody else's
+streams. Leaves out running them.
 """
 
 from __future__ import annotations
@@ -10,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from airperf.errors import Problem, ScenarioProblems
-from airperf.experiment.levels import Level
-from airperf.experiment.study import Study, Variant
+from airperf.experiment.factors import Choice, Combination, combinations, label, slug
+from airperf.experiment.study import Study
+from airperf.experiment.variants import Repetitions, Variant
 from airperf.files import canonical_json, sha256_text
 from airperf.records import SCHEMA
-from airperf.scenario import Checked, check
+from airperf.scenario import Checked, Overrides, check
 from airperf.testbed import engine_id
 
 
@@ -26,9 +29,9 @@ class Point:
     experiment: str
     variant: str
     testbed: str
-    factor: str
-    number: float
-    overrides: tuple[tuple[str, str], ...]
+    choices: Combination
+    overrides: Overrides
+    point: int
     repetition: int
     seed: int
     scenario_sha256: str
@@ -38,80 +41,96 @@ class Point:
     run: str
 
 
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of levels of a variant, checked; its repetitions differ in their streams alone."""
+
+    study: Study
+    variant: Variant
+    choices: Combination
+    checked: Checked
+
+    def along(self, choice: Choice) -> Cell:
+        """The same with one more factor at a level."""
+        settings = dict(self.checked.overrides) | dict(choice.settings)
+        checked = check(self.study.scenario_text, self.study.scenario_name, tuple(settings.items()))
+        return replace(self, choices=(*self.choices, choice), checked=checked)
+
+    def point(self, testbed: str, repetition: int, seed: int) -> Point:
+        """One repetition on one testbed."""
+        study, checked = self.study, self.checked
+        if testbed == "emu":  # repetitions of real programs differ anyway; those of the medium must too
+            seed += repetition
+        number = 0 if study.common else int(checked.sha256[:12], 16)
+        identity = [
+            SCHEMA,
+            engine_id(testbed),
+            testbed,
+            checked.sha256,
+            seed,
+            number,
+            repetition,
+            study.level,
+        ]
+        key = sha256_text(canonical_json(identity))[:16]
+        levels = ",".join(f"{choice.factor}={label(choice)}" for choice in self.choices) or "base"
+        return Point(
+            id=f"{self.variant.experiment}/{self.variant.name}/{testbed}/{levels}/r{repetition}",
+            experiment=self.variant.experiment,
+            variant=self.variant.name,
+            testbed=testbed,
+            choices=self.choices,
+            overrides=checked.overrides,
+            point=number,
+            repetition=repetition,
+            seed=seed,
+            scenario_sha256=checked.sha256,
+            duration_s=float(checked.estimate["run_seconds"]),
+            disk_bytes=_disk_bytes(checked, study.level),
+            key=key,
+            run=f"runs/{testbed}/{slug(self.choices)}-r{repetition}-{key}",
+        )
+
+
+SUMMARY_BYTES = 32 << 10
+"""What a run at level ``summary`` takes at most: a manifest and a summary."""
+
+
+def _disk_bytes(checked: Checked, level: str) -> int:
+    return SUMMARY_BYTES if level == "summary" else int(checked.estimate[f"{level}_bytes"])
+
+
 def expand(
-    study: Study,
-    testbeds: Sequence[str],
-    only: Sequence[str],
-    quick: bool,
-    repetitions: int | None,
-    seed: int | None,
-) -> tuple[list[Point], list[str]]:
-    """All points and the warnings of their scenarios; raises with every problem of every level."""
-    points: list[Point] = []
+    study: Study, only: Sequence[str], quick: bool, repetitions: int | None
+) -> tuple[list[Cell], list[str]]:
+    """All combinations and the warnings of their scenarios; raises with every problem of every level.
+
+    ``repetitions`` replaces those of every variant.
+    """
+    cells: list[Cell] = []
     problems: list[Problem] = []
     warnings: dict[str, None] = {}
-    for variant in study.variants:
-        if only and variant.experiment not in only:
+    for full in study.variants:
+        if only and full.experiment not in only:
             continue
-        wanted = [testbed for testbed in variant.testbeds if testbed in testbeds]
-        if not wanted:
-            continue
-        levels: Sequence[Level] = variant.quick.get("levels", variant.levels) if quick else variant.levels
-        count = repetitions or (
-            int(variant.quick.get("repetitions", variant.repetitions)) if quick else variant.repetitions
-        )
-        for level in levels:
-            overrides = _overrides(variant, level, quick)
+        variant = full.quick if quick and full.quick is not None else full
+        if repetitions is not None:
+            variant = replace(variant, repetitions=Repetitions(repetitions, repetitions))
+        for combination in combinations(variant.design, variant.factors, study.seed):
+            settings = dict(variant.settings)
+            for choice in combination:
+                settings |= dict(choice.settings)
             try:
-                checked = check(study.scenario_text, study.scenario_name, overrides)
+                checked = check(study.scenario_text, study.scenario_name, tuple(settings.items()))
+                cell = Cell(study, variant, combination, checked)
+                if variant.knee is not None:  # its ends stand for all of its levels
+                    for end in (variant.knee.factor.choices[0], variant.knee.factor.choices[-1]):
+                        cell.along(end)
             except ScenarioProblems as error:
                 problems += error.problems
                 continue
             warnings |= dict.fromkeys(checked.warnings)
-            points += [
-                _point(
-                    study, variant, level, checked, testbed, repetition, study.seed if seed is None else seed
-                )
-                for testbed in wanted
-                for repetition in range(count)
-            ]
+            cells.append(cell)
     if problems:
         raise ScenarioProblems(study.scenario_name, list(dict.fromkeys(problems)))
-    folders: dict[str, str] = {}
-    for point in points:  # variants that meet in a point share its run
-        folders.setdefault(point.key, point.run)
-    return [replace(point, run=folders[point.key]) for point in points], list(warnings)
-
-
-def _overrides(variant: Variant, level: Level, quick: bool) -> tuple[tuple[str, str], ...]:
-    settings = dict(variant.settings)
-    if quick:
-        settings |= {str(key): str(value) for key, value in variant.quick.get("set", {}).items()}
-    return (*settings.items(), (variant.key, level.text))
-
-
-def _point(
-    study: Study, variant: Variant, level: Level, checked: Checked, testbed: str, repetition: int, seed: int
-) -> Point:
-    if testbed == "emu":  # repetitions of real programs differ anyway; those of the medium must too
-        seed += repetition
-    key = sha256_text(
-        canonical_json([SCHEMA, engine_id(testbed), testbed, checked.sha256, seed, repetition, study.level])
-    )[:16]
-    number = f"{level.number:g}"
-    return Point(
-        id=f"{variant.experiment}/{variant.name}/{testbed}/{variant.factor}={number}/r{repetition}",
-        experiment=variant.experiment,
-        variant=variant.name,
-        testbed=testbed,
-        factor=variant.factor,
-        number=level.number,
-        overrides=checked.overrides,
-        repetition=repetition,
-        seed=seed,
-        scenario_sha256=checked.sha256,
-        duration_s=float(checked.estimate["run_seconds"]),
-        disk_bytes=int(checked.estimate[f"{study.level}_bytes"]),
-        key=key,
-        run=f"runs/{testbed}/{variant.factor}-{number}-r{repetition}-{key}",
-    )
+    return cells, list(warnings)

@@ -6,35 +6,18 @@ Model: ``studies/<name>/study.toml`` and ``targets.toml``. All problems are repo
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from airperf.errors import InputError, Problem, ScenarioProblems
-from airperf.experiment.levels import Level, parse_levels
+from airperf.errors import InputError
+from airperf.experiment.reading import Reader, text_of
+from airperf.experiment.variants import SWEEP_KEYS, Variant, read_variant
 from airperf.files import sha256_text
-from airperf.scenario import find_scenario, installed, positions
-from airperf.testbed import TESTBEDS
+from airperf.scenario import find_scenario, installed
 
 SCHEMA = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """One sweep of one factor on some testbeds; ``quick`` replaces some of its settings."""
-
-    experiment: str
-    name: str
-    what: str
-    testbeds: tuple[str, ...]
-    factor: str
-    key: str
-    levels: tuple[Level, ...]
-    repetitions: int
-    settings: tuple[tuple[str, str], ...]
-    quick: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +40,15 @@ class Study:
     figures: Mapping[str, Any]
     source: str
     sha256: str
+    kind: str = "study"
+    """``study``, or ``experiment`` for one that a user's file describes."""
+    text: str = ""
+    """An experiment's file as it was written: shards carry it to where they are merged."""
+    measures: tuple[str, ...] = ()
+    """What an experiment shows of every combination; a study's rows name their own."""
+    warmup: str = "none"
+    common: bool = True
+    """Whether all combinations share their random streams."""
 
     def experiments(self) -> list[str]:
         """The experiments in their order."""
@@ -71,14 +63,14 @@ def load_study(name_or_path: str) -> Study:
     if not (folder / "study.toml").is_file():
         known = sorted(path.parent.name for path in installed("studies").glob("*/study.toml"))
         raise InputError(f"{name_or_path}: no such study; installed studies: {', '.join(known) or 'none'}")
-    text = _text(folder / "study.toml")
-    targets_text = _text(folder / "targets.toml") if (folder / "targets.toml").is_file() else ""
-    reader = _Reader(f"{folder.name}/study.toml", text)
-    targets = _Reader(f"{folder.name}/targets.toml", targets_text)
+    text = text_of(folder / "study.toml")
+    targets_text = text_of(folder / "targets.toml") if (folder / "targets.toml").is_file() else ""
+    reader = Reader(f"{folder.name}/study.toml", text)
+    targets = Reader(f"{folder.name}/targets.toml", targets_text)
     data, published = reader.data, targets.data
     if data.get("schema") != SCHEMA:
         reader.problem("schema", f"schema version {data.get('schema')!r}", f"this airperf reads {SCHEMA}")
-    variants = reader.variants()
+    variants = _variants(reader)
     reader.finish()
     try:
         scenario = str(data["scenario"])
@@ -106,80 +98,23 @@ def load_study(name_or_path: str) -> Study:
         raise InputError(f"{folder / 'study.toml'}: key {error} is missing") from None
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
+VARIANT_KEYS = SWEEP_KEYS | {"name", "what", "testbeds", "key", "keys", "levels", "quick"}
 
 
-class _Reader:
-    """Reads one TOML file and collects what is wrong with it, with positions."""
-
-    def __init__(self, name: str, text: str) -> None:
-        self.name = name
-        self.problems: list[Problem] = []
-        self.places = positions(text, name)
-        self.data: dict[str, Any] = tomllib.loads(text)
-
-    def problem(self, path: str, message: str, hint: str = "") -> None:
-        """Notes a problem at the value of ``path``, or at the nearest table above it."""
-        here = path
-        while here and here not in self.places:
-            here = here.rpartition(".")[0]
-        line, column = self.places.get(here, (None, None))
-        self.problems.append(Problem(message, hint, line, column, key=path))
-
-    def finish(self) -> None:
-        """Raises what was collected."""
-        if self.problems:
-            raise ScenarioProblems(self.name, self.problems)
-
-    def variants(self) -> list[Variant]:
-        """All variants of all experiments."""
-        found = []
-        for e, experiment in enumerate(self.data.get("experiment", ())):
-            for v, variant in enumerate(experiment.get("variant", ())):
-                path = f"experiment.{e}.variant.{v}"
-                try:
-                    found.append(self._variant(experiment, variant, path))
-                except KeyError as error:
-                    self.problem(path, f"key {error} is missing")
-                except (TypeError, ValueError) as error:
-                    self.problem(path, str(error))
-        if not found and not self.problems:
-            self.problem("", "the study has no experiment with a variant")
-        return found
-
-    def _variant(self, experiment: dict[str, Any], variant: dict[str, Any], path: str) -> Variant:
-        testbeds = tuple(str(testbed) for testbed in variant["testbeds"])
-        for testbed in testbeds:
-            if testbed not in TESTBEDS:
-                known = ", ".join(TESTBEDS)
-                self.problem(f"{path}.testbeds", f"unknown testbed {testbed!r}", f"known are {known}")
-        quick = dict(variant.get("quick", {}))
-        if "levels" in quick:
-            quick["levels"] = self._levels(quick["levels"], f"{path}.quick.levels")
-        repetitions = int(variant.get("repetitions", experiment.get("repetitions", 1)))
-        if repetitions < 1:
-            self.problem(f"{path}.repetitions", f"repetitions is {repetitions}", "at least 1")
-        return Variant(
-            experiment=str(experiment["id"]),
-            name=str(variant["name"]),
-            what=str(variant.get("what", "")).strip(),
-            testbeds=testbeds,
-            factor=str(variant["factor"]),
-            key=str(variant["key"]),
-            levels=tuple(self._levels(variant["levels"], f"{path}.levels")),
-            repetitions=repetitions,
-            settings=tuple((str(key), str(value)) for key, value in variant.get("set", {}).items()),
-            quick=quick,
-        )
-
-    def _levels(self, source: Any, path: str) -> list[Level]:
-        try:
-            return parse_levels(source)
-        except ScenarioProblems as error:
-            for found in error.problems:
-                self.problem(path, found.message, found.hint)
-            return []
+def _variants(reader: Reader) -> list[Variant]:
+    """All variants of all experiments."""
+    found = []
+    for e, experiment in enumerate(reader.data.get("experiment", ())):
+        for v, variant in enumerate(experiment.get("variant", ())):
+            path = f"experiment.{e}.variant.{v}"
+            reader.known(variant, VARIANT_KEYS - {"knee"}, path)
+            defaults = {"experiment": experiment["id"], "repetitions": experiment.get("repetitions", 1)}
+            try:
+                found.append(read_variant(reader, variant, path, defaults))
+            except KeyError as error:
+                reader.problem(path, f"key {error} is missing")
+            except (TypeError, ValueError) as error:
+                reader.problem(path, str(error))
+    if not found and not reader.problems:
+        reader.problem("", "the study has no experiment with a variant")
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ class PointEntry:
     run: str
     state: str
     why: str
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """The level of each factor as it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ def open_campaign(folder: Path | str) -> Campaign:
                 run=str(p["run"]),
                 state=str(p["state"]),
                 why=str(p["why"]),
+                levels={str(name): str(text) for name, text in p.get("levels", {}).items()},
             )
             for p in raw["points"]
         )

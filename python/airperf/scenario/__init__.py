@@ -1,6 +1,15 @@
 """Scenarios: found, read and checked before anything starts; the rules are in the crate ``scenario``."""
 
-from airperf.scenario.check import Checked, check, expand_sweep, parse_overrides, positions
+from airperf.scenario.check import Checked, Overrides, check, expand_sweep, parse_overrides, positions
 from airperf.scenario.library import find_scenario, installed
 
-__all__ = ["Checked", "check", "expand_sweep", "find_scenario", "installed", "parse_overrides", "positions"]
+__all__ = [
+    "Checked",
+    "Overrides",
+    "check",
+    "expand_sweep",
+    "find_scenario",
+    "installed",
+    "parse_overrides",
+    "positions",
+]

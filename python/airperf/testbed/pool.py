@@ -1,9 +1,10 @@
 """Worker processes under supervision: each has one job at a time, a time budget and a group of its own.
 
-Model: faults 3, 4 and 5. A worker that is killed or hangs costs its own job one attempt and nobody else
-anything; a job gets three attempts with the same seed. Runs are independent and named by their job, so any
-number of workers gives the same bytes. Leaves out order: outcomes arrive as they come and are returned in
-the order of the jobs.
+Model: faults 3, 4 and 5. A worker that is killed or hangs costs the job it was at one attempt and nobody
+else anything; a job gets three attempts with the same seed. The next simulated job waits in the worker's
+pipe, so that no worker waits for the supervisor. Runs are independent and named by their job, so any number
+of workers gives the same bytes. Leaves out order: outcomes arrive as they come and are returned in the
+order of the jobs.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any, cast
+from types import TracebackType
+from typing import IO, Any, Self, cast
 
 from airperf.testbed.interrupt import Interrupts
 from airperf.testbed.jobs import Done, Failed, Job, Outcome
 
 ATTEMPTS = 3
+AHEAD = 2
+"""Simulated jobs that a worker holds: the one it is at, and the next."""
 TICK_S = 0.1
 CLEAN_END_S = 15.0
 """How long an interrupted worker may take to end its run cleanly."""
@@ -49,22 +53,43 @@ class _Task:
 @dataclass
 class _Worker:
     process: subprocess.Popen[bytes]
-    task: _Task | None = None
+    tasks: deque[_Task] = field(default_factory=deque)
+    """The one it is at, then those that wait in its pipe."""
+    dropped: list[_Task] = field(default_factory=list)
+    """Taken back from it; it may begin them all the same before it is ended."""
     started: float = 0.0
     buffer: bytearray = field(default_factory=bytearray)
+
+    @property
+    def task(self) -> _Task | None:
+        return self.tasks[0] if self.tasks else None
 
     @property
     def answers(self) -> IO[bytes]:
         return cast("IO[bytes]", self.process.stdout)
 
+    def room(self, job: Job) -> bool:
+        limit = AHEAD if job.testbed == "sim" else 1
+        return len(self.tasks) < limit and not self.dropped
+
     def give(self, task: _Task) -> None:
-        task.attempts += 1
-        self.task, self.started = task, time.monotonic()
-        self.buffer.clear()
+        self.tasks.append(task)
+        if len(self.tasks) == 1:
+            self._begin()
         with contextlib.suppress(BrokenPipeError):  # its end is noticed when reading
             orders = cast("IO[bytes]", self.process.stdin)
             orders.write(task.job.line())
             orders.flush()
+
+    def done(self) -> _Task:
+        task = self.tasks.popleft()
+        if self.tasks:
+            self._begin()
+        return task
+
+    def _begin(self) -> None:
+        self.tasks[0].attempts += 1
+        self.started = time.monotonic()
 
     def signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -72,12 +97,33 @@ class _Worker:
 
 
 class Pool:
-    """Up to ``workers`` processes; ``command`` is replaced by tests that need a worker with a fault."""
+    """Up to ``workers`` processes; ``command`` is replaced by tests that need a worker with a fault.
+
+    While the pool is entered, its workers stay for the next ``run``; else each ``run`` ends those it started.
+    """
 
     def __init__(self, workers: int, command: Sequence[str] | None = None) -> None:
         self.workers = max(1, workers)
         self.halted = False
+        self.idle: list[_Worker] = []
+        self._kept = False
         self._command = list(command or (sys.executable, "-m", "airperf.testbed.worker"))
+
+    def __enter__(self) -> Self:
+        self._kept = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._kept = False
+        self.end_idle()
+
+    def end_idle(self) -> None:
+        """Ends workers that have nothing to do, unless they are kept for the next jobs."""
+        if not self._kept:
+            _end(self.idle)
+            self.idle = []
 
     def halt(self) -> None:
         """No further job is started; those at work finish."""
@@ -111,8 +157,10 @@ class _Supervision:
         self.finished, self.progress = finished, progress
         self.waiting = deque(_Task(index, job) for index, job in enumerate(jobs))
         self.outcomes: list[Outcome | None] = [None] * len(jobs)
-        self.workers: list[_Worker] = []
+        self.workers, pool.idle = pool.idle, []
         self.selector = selectors.DefaultSelector()
+        for worker in self.workers:
+            self.selector.register(worker.answers, selectors.EVENT_READ, worker)
         self.stop_at: float | None = None
 
     def run(self) -> list[Outcome]:
@@ -128,9 +176,14 @@ class _Supervision:
         return [outcome for outcome in self.outcomes if outcome is not None]
 
     def _hand_out(self) -> None:
-        idle = [worker for worker in self.workers if worker.task is None]
-        while self.waiting and (idle or len(self.workers) < self.pool.workers):
-            (idle.pop() if idle else self._start()).give(self.waiting.popleft())
+        while self.waiting:
+            free = [worker for worker in self.workers if worker.room(self.waiting[0].job)]
+            least = min(free, key=lambda worker: len(worker.tasks), default=None)
+            if (least is None or least.tasks) and len(self.workers) < self.pool.workers:
+                least = self._start()
+            if least is None:
+                return
+            least.give(self.waiting.popleft())
 
     def _start(self) -> _Worker:
         worker = _Worker(self.pool.spawn())
@@ -147,13 +200,13 @@ class _Supervision:
         while worker.task and b"\n" in worker.buffer:
             line, _, rest = worker.buffer.partition(b"\n")
             worker.buffer[:] = rest
-            self._answer(worker, worker.task, json.loads(line))
+            self._answer(worker, json.loads(line))
 
-    def _answer(self, worker: _Worker, task: _Task, message: dict[str, Any]) -> None:
+    def _answer(self, worker: _Worker, message: dict[str, Any]) -> None:
         if "progress" in message:
-            self.progress(task.job, message["progress"])
+            self.progress(worker.tasks[0].job, message["progress"])
             return
-        worker.task = None
+        task = worker.done()
         if "done" in message:
             done = message["done"]
             self._settle(task, Done(task.job, bool(done["valid"]), tuple(map(str, done["why_invalid"]))))
@@ -161,6 +214,8 @@ class _Supervision:
             error = message["error"]
             _sweep(task.job, worker.process.pid)
             self._settle(task, Failed(task.job, str(error["kind"]), str(error["why"]), task.attempts))
+        if worker.dropped and not worker.tasks:
+            self._died(worker)
 
     def _died(self, worker: _Worker, kind: str = "killed", why: str = "") -> None:
         self.selector.unregister(worker.answers)
@@ -168,10 +223,12 @@ class _Supervision:
         worker.signal(signal.SIGKILL)  # what is left of its group
         code = worker.process.wait()
         _close(worker)
-        task = worker.task
-        if task is None:
+        for task in (*worker.tasks, *worker.dropped):
+            _sweep(task.job, worker.process.pid)
+        if not worker.tasks:
             return
-        _sweep(task.job, worker.process.pid)
+        task, *later = worker.tasks
+        self.waiting.extendleft(reversed(later))  # they had not begun: no attempt of theirs
         why = why or (
             f"worker ended by {signal.Signals(-code).name}" if code < 0 else f"worker ended, status {code}"
         )
@@ -197,6 +254,10 @@ class _Supervision:
         if self.interrupts.count == 0 and not self.pool.halted:
             return
         kind = "interrupted" if self.interrupts.count else "not_started"
+        for worker in self.workers:
+            while len(worker.tasks) > 1:
+                worker.dropped.append(worker.tasks.pop())
+                self.waiting.append(worker.dropped[-1])
         while self.waiting:
             task = self.waiting.popleft()
             self._settle(task, Failed(task.job, kind, kind.replace("_", " "), task.attempts))
@@ -216,19 +277,26 @@ class _Supervision:
             self.finished(outcome)
 
     def _end_all(self) -> None:
-        for worker in self.workers:
-            if worker.task is not None:
-                worker.signal(signal.SIGKILL)
-            _close(worker)
-        for worker in self.workers:
-            try:
-                worker.process.wait(5)
-            except subprocess.TimeoutExpired:
-                worker.signal(signal.SIGKILL)
-                worker.process.wait()
-            if worker.task is not None:
-                _sweep(worker.task.job, worker.process.pid)
         self.selector.close()
+        self.pool.idle = [worker for worker in self.workers if not worker.tasks and not worker.dropped]
+        _end([worker for worker in self.workers if worker.tasks or worker.dropped])
+        self.pool.end_idle()
+
+
+def _end(workers: Sequence[_Worker]) -> None:
+    """Ends workers: at once those at work, by the end of their input those that are not."""
+    for worker in workers:
+        if worker.tasks or worker.dropped:
+            worker.signal(signal.SIGKILL)
+        _close(worker)
+    for worker in workers:
+        try:
+            worker.process.wait(5)
+        except subprocess.TimeoutExpired:
+            worker.signal(signal.SIGKILL)
+            worker.process.wait()
+        for task in (*worker.tasks, *worker.dropped):
+            _sweep(task.job, worker.process.pid)
 
 
 def _close(worker: _Worker) -> None:
