@@ -73,4 +73,5 @@ def run_sim(
     repetition: int,
     out_dir: str | PathLike[str],
     level: str | None,
+    deferred: bool,
 ) -> str: ...

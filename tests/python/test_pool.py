@@ -98,6 +98,27 @@ def test_fault_03_a_poison_point_cannot_loop_and_others_go_on(tmp_path: Path, co
     assert not list(tmp_path.glob("*.partial-*")), "half-written directories of dead workers are removed"
 
 
+def test_fault_03_a_job_that_waited_in_a_killed_worker_costs_no_attempt(
+    tmp_path: Path, command: list[str]
+) -> None:
+    jobs = [job(tmp_path, 0, "poison"), job(tmp_path, 1), job(tmp_path, 2)]
+    with Interrupts() as interrupts:
+        outcomes = Pool(1, command).run(jobs, interrupts)
+    assert isinstance(outcomes[0], Failed)
+    assert [attempts(tmp_path, number) for number in range(3)] == [3, 1, 1]
+
+
+def test_workers_that_are_kept_serve_the_next_jobs(tmp_path: Path, command: list[str]) -> None:
+    with Interrupts() as interrupts, Pool(2, command) as pool:
+        pool.run([job(tmp_path, n) for n in range(4)], interrupts)
+        first = {worker.process.pid for worker in pool.idle}
+        pool.run([job(tmp_path, n) for n in range(4, 8)], interrupts)
+        assert {worker.process.pid for worker in pool.idle} == first
+        assert len(first) == 2
+        workers = [worker.process for worker in pool.idle]
+    assert all(process.poll() is not None for process in workers)
+
+
 def test_fault_04_a_hanging_worker_is_killed_when_its_time_is_up(tmp_path: Path, command: list[str]) -> None:
     began = time.monotonic()
     with Interrupts() as interrupts:

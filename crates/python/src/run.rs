@@ -32,7 +32,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     point: Which point of an experiment; 0 where points share their random draws.
 ///     repetition: Which repetition of that point.
 ///     out_dir: The directory to make; refused when it exists.
-///     level: "full" or "analysis"; None takes the scenario's.
+///     level: "full", "analysis" or "summary"; None takes the scenario's.
+///     deferred: Leave it to the caller to put the run on the disk, with many others at once.
 ///
 /// Returns:
 ///     The manifest, JSON. Same arguments, same bytes in every file.
@@ -43,7 +44,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     OSError: When it cannot be written; ENOSPC when the disk is full.
 ///     RunError: When the run began and could not be finished.
 #[pyfunction]
-#[pyo3(signature = (text, name, overrides, seed, point, repetition, out_dir, level))]
+#[pyo3(signature = (text, name, overrides, seed, point, repetition, out_dir, level, deferred))]
 // The argument list is the contract with Python.
 #[expect(clippy::too_many_arguments)]
 fn run_sim(
@@ -56,10 +57,11 @@ fn run_sim(
     repetition: u64,
     out_dir: PathBuf,
     level: Option<&str>,
+    deferred: bool,
 ) -> PyResult<String> {
     let scenario = scenario::read(text, name, &overrides)?;
     let key = StreamKey { seed: seed.unwrap_or(scenario.seed), point, repetition };
-    let options = options(&scenario, level)?;
+    let options = Options { deferred, ..options(&scenario, level)? };
     let manifest = py
         .detach(|| airperf_sim::run(&scenario, text, key, &out_dir, options))
         .map_err(|error| error::sim(&error))?;
@@ -74,7 +76,7 @@ fn run_sim(
 ///     overrides: Pairs of a dotted key and a value, such as ("client.rate", "40/s").
 ///     seed: Seed of the medium's random streams; None takes the scenario's.
 ///     out_dir: The directory to make; refused when it exists.
-///     level: "full" or "analysis"; None takes the scenario's.
+///     level: "full", "analysis" or "summary" (kept like "analysis"); None takes the scenario's.
 ///     progress: Called about twice a second, on the calling thread, with JSON: "phase" ("starting",
 ///         "running" or "recording"), "elapsed_s" and "total_s". What it raises ends the run and is
 ///         raised again here.
@@ -105,7 +107,12 @@ fn run_emu(
 ) -> PyResult<String> {
     let scenario = scenario::read(text, name, &overrides)?;
     let key = StreamKey::new(seed.unwrap_or(scenario.seed));
-    let options = EmuOptions { record: options(&scenario, level)?, ..EmuOptions::default() };
+    let mut record = options(&scenario, level)?;
+    if record.level == Level::Summary {
+        // What real programs did is worth its tables: it cannot be made again.
+        record.level = Level::Analysis;
+    }
+    let options = EmuOptions { record, ..EmuOptions::default() };
     let mut raised = None;
     let mut tell = |seen: Progress| match Python::attach(|py| report(py, progress.as_ref(), seen)) {
         Ok(()) => ControlFlow::Continue(()),
@@ -139,15 +146,16 @@ fn options(scenario: &Scenario, level: Option<&str>) -> PyResult<Options> {
     let level = match level {
         None => scenario.record.level,
         Some(name) => airperf_scenario::Level::from_name(name).ok_or_else(|| {
-            PyValueError::new_err(format!("level {name:?}: must be \"full\" or \"analysis\""))
+            PyValueError::new_err(format!("level {name:?}: must be \"full\", \"analysis\" or \"summary\""))
         })?,
     };
     let estimate = scenario.estimate();
     let (level, bytes) = match level {
         airperf_scenario::Level::Full => (Level::Full, estimate.full_bytes),
         airperf_scenario::Level::Analysis => (Level::Analysis, estimate.analysis_bytes),
+        airperf_scenario::Level::Summary => (Level::Summary, estimate.summary_bytes),
     };
-    Ok(Options { level, replace: false, expected_bytes: bytes as u64 })
+    Ok(Options { level, expected_bytes: bytes as u64, ..Options::default() })
 }
 
 fn text_of(manifest: &Manifest) -> PyResult<String> {

@@ -48,6 +48,7 @@ fn check_scenario(text: &str, name: &str, overrides: Vec<(String, String)>) -> P
             "sim_seconds": estimate.sim_seconds,
             "full_bytes": estimate.full_bytes,
             "analysis_bytes": estimate.analysis_bytes,
+            "summary_bytes": estimate.summary_bytes,
         },
     });
     Ok(answer.to_string())

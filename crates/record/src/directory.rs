@@ -65,6 +65,11 @@ impl Directory {
         Ok(Self { target, partial, lock, kind, replace, budget, entries: BTreeMap::new(), finished: false })
     }
 
+    /// Whether putting it on the disk is left to the caller.
+    pub(crate) fn defer(&mut self, deferred: bool) {
+        self.budget.deferred = deferred;
+    }
+
     pub(crate) fn partial(&self) -> &Path {
         &self.partial
     }
@@ -118,7 +123,9 @@ impl Directory {
         let mut file = RunFile::create(&self.partial, MANIFEST, &self.budget)?;
         file.write_all(&text).map_err(|e| file.error(e))?;
         file.finish()?;
-        self.lock.sync_all().map_err(|e| WriteError::io("sync it", &self.partial, e))?;
+        if !self.budget.deferred {
+            self.lock.sync_all().map_err(|e| WriteError::io("sync it", &self.partial, e))?;
+        }
         self.publish()?;
         Ok(manifest)
     }
@@ -135,6 +142,9 @@ impl Directory {
             Err(_) => fs::rename(&self.partial, &self.target).map_err(fail)?,
         }
         self.finished = true;
+        if self.budget.deferred {
+            return Ok(());
+        }
         let parent = self.target.parent().expect("checked at the start");
         File::open(parent).and_then(|d| d.sync_all()).map_err(|e| WriteError::io("sync it", parent, e))
     }

@@ -12,6 +12,7 @@ mod address;
 mod background;
 pub mod capture;
 mod coded;
+mod digest;
 mod directory;
 mod error;
 mod file;
@@ -25,6 +26,7 @@ mod write;
 
 pub use address::MacAddress;
 pub use background::BackgroundTable;
+pub use digest::Digest;
 pub use error::{ReadError, WriteError};
 pub use file::{FileEntry, RunFile};
 pub use manifest::{

@@ -18,6 +18,8 @@ pub enum Level {
     Full,
     /// No frames, packets or capture: connections, exchanges, queues and the manifest.
     Analysis,
+    /// No tables: `summary.json` and the manifest.
+    Summary,
 }
 
 /// How a run was made to happen.

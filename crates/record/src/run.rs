@@ -1,16 +1,18 @@
 //! Makes a run directory that exists whole or not at all.
 //!
-//! What a run has and a capture has not: a level, which leaves out what is large, and `air.pcapng`.
+//! What a run has and a capture has not: a level, which leaves out what is large, `air.pcapng`, and
+//! `summary.json`.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use crate::directory::Directory;
 use crate::file::RunFile;
 use crate::manifest::Manifest;
-use crate::{FrameRow, Level, PacketRow, Row, TableWriter, WriteError};
+use crate::{Digest, FrameRow, Level, PacketRow, Row, TableWriter, WriteError};
 
 const CAPTURE: &str = "air.pcapng";
+const SUMMARY: &str = "summary.json";
 
 /// What a caller may choose about writing a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +23,9 @@ pub struct Options {
     pub replace: bool,
     /// Bytes the run is expected to need; refused beforehand when the volume has less. 0 when not known.
     pub expected_bytes: u64,
+    /// Leave it to the caller to put the run on the disk, with many others at once. A loss of power before
+    /// may damage it, which its checksums tell.
+    pub deferred: bool,
 }
 
 /// Writes one run directory.
@@ -37,8 +42,10 @@ impl RunWriter {
     /// [`WriteError::Exists`], [`WriteError::NotRecords`], [`WriteError::DiskFull`] when `expected_bytes`
     /// do not fit, or what the operating system refuses.
     pub fn create(directory: &Path, options: Options) -> Result<Self, WriteError> {
-        let Options { level, replace, expected_bytes } = options;
-        Ok(Self { directory: Directory::create(directory, "run", replace, expected_bytes)?, level })
+        let Options { level, replace, expected_bytes, deferred } = options;
+        let mut directory = Directory::create(directory, "run", replace, expected_bytes)?;
+        directory.defer(deferred);
+        Ok(Self { directory, level })
     }
 
     /// Where files are until the run is finished.
@@ -57,7 +64,11 @@ impl RunWriter {
     /// [`WriteError::Twice`], or what the operating system refuses.
     pub fn table<R: Row>(&mut self) -> Result<Option<TableWriter<R>>, WriteError> {
         let detailed = R::FILE == FrameRow::FILE || R::FILE == PacketRow::FILE;
-        if detailed && self.level == Level::Analysis { Ok(None) } else { self.directory.table().map(Some) }
+        match self.level {
+            Level::Analysis if detailed => Ok(None),
+            Level::Summary => Ok(None),
+            Level::Full | Level::Analysis => self.directory.table().map(Some),
+        }
     }
 
     /// Begins `air.pcapng`, or `None` when the level leaves it out.
@@ -65,7 +76,7 @@ impl RunWriter {
     /// # Errors
     /// As [`RunWriter::file`].
     pub fn capture(&mut self) -> Result<Option<RunFile>, WriteError> {
-        if self.level == Level::Analysis { Ok(None) } else { self.file(CAPTURE).map(Some) }
+        if self.level == Level::Full { self.file(CAPTURE).map(Some) } else { Ok(None) }
     }
 
     /// Begins any other file, say `arrivals.bin`.
@@ -82,6 +93,16 @@ impl RunWriter {
     /// The error of this run for a failed write to the file `name`, when the [`RunFile`] is out of reach.
     pub fn error(&self, name: &str, source: io::Error) -> WriteError {
         self.directory.error(name, source)
+    }
+
+    /// Writes `summary.json`, which is all that level `summary` has beside the manifest.
+    ///
+    /// # Errors
+    /// What the operating system refuses, [`WriteError::DiskFull`] among others.
+    pub fn summary(&mut self, digest: Digest) -> Result<(), WriteError> {
+        let mut file = self.file(SUMMARY)?;
+        file.write_all(digest.text().as_bytes()).map_err(|e| file.error(e))?;
+        self.close(file)
     }
 
     /// Ends a table: its last rows and footer are on the disk.

@@ -15,6 +15,8 @@ const NS_PER_FRAME: f64 = 2_500.0;
 const TABLE_BYTES_PER_FRAME: f64 = 30.0;
 /// Bytes on disk of a connection with one exchange.
 const BYTES_PER_CONNECTION: f64 = 80.0;
+/// A manifest, mostly the scenario, and a summary.
+const SUMMARY_BYTES: f64 = 50_000.0;
 
 /// What a run will cost, roughly.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +35,8 @@ pub struct Estimate {
     pub full_bytes: f64,
     /// Bytes on disk at level `analysis`.
     pub analysis_bytes: f64,
+    /// Bytes on disk at level `summary`, at most.
+    pub summary_bytes: f64,
 }
 
 impl Estimate {
@@ -72,6 +76,7 @@ impl Estimate {
             // Every data frame has an acknowledgement of its own in the capture.
             full_bytes: analysis_bytes + frames * (TABLE_BYTES_PER_FRAME + bytes_per_frame + 80.0),
             analysis_bytes,
+            summary_bytes: SUMMARY_BYTES,
         }
     }
 }

@@ -141,6 +141,8 @@ pub enum Level {
     Full,
     /// Connections, exchanges, queues and the manifest.
     Analysis,
+    /// Sums only: `summary.json` and the manifest.
+    Summary,
 }
 
 impl Level {
@@ -149,12 +151,13 @@ impl Level {
         match self {
             Self::Full => "full",
             Self::Analysis => "analysis",
+            Self::Summary => "summary",
         }
     }
 
     /// The level of this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Full, Self::Analysis].into_iter().find(|level| level.name() == name)
+        [Self::Full, Self::Analysis, Self::Summary].into_iter().find(|level| level.name() == name)
     }
 }
 

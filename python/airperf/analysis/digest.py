@@ -1,7 +1,7 @@
 """What a run came to in a few numbers: counts of exchanges, errors, and the spread of its times.
 
-Model: definitions of docs/reference/records.md. Computed from the tables, or read from ``summary.json``,
-which a run at level ``summary`` has in their place; both give the same numbers
+Model: definitions of docs/reference/records.md. Read from ``summary.json``, which simulated runs have, or
+computed from the tables; both give the same numbers
 (tests/python/experiment/test_digest.py). Leaves out anything over time.
 """
 
@@ -104,7 +104,7 @@ def from_tables(tables: Tables) -> Digest:
 
 
 def from_file(run: Run) -> Digest:
-    """The digest that a run at level ``summary`` wrote itself; its checksum is verified."""
+    """The digest that a simulated run wrote itself; its checksum is verified."""
     run.verify(FILE)
     path = run.folder / FILE
     try:

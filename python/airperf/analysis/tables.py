@@ -8,7 +8,7 @@ what was due inside [0, T]. Leaves out anything that needs frames or packets: it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,9 +33,9 @@ class Tables:
 
     manifest: Manifest
     frames: Mapping[str, pl.DataFrame]
-    """The tables by name; none at level ``summary``."""
+    """The tables by name, each read when it is looked at; none at level ``summary``."""
     summed: Digest | None = None
-    """What the run summed itself, at level ``summary``."""
+    """What the run summed itself, if it did (simulated runs)."""
     warmup_ns: int = 0
     """What is due before is left out (``analysis.warmup``)."""
 
@@ -55,12 +55,13 @@ class Tables:
         return self._table("queues")
 
     def _table(self, name: str) -> pl.DataFrame:
-        if name not in self.frames:
+        try:
+            return self.frames[name]
+        except KeyError:
             raise RecordError(
                 f"a run of {self.manifest.name} at level {self.manifest.level!r} has no table {name!r}: "
                 'record it at level "analysis"'
-            )
-        return self.frames[name]
+            ) from None
 
     @cached_property
     def digest(self) -> Digest:
@@ -131,10 +132,29 @@ COLUMNS = {
 """What the measures use: a study keeps hundreds of runs in memory."""
 
 
+class _Lazy(Mapping[str, pl.DataFrame]):
+    """The tables of a run directory, each read once, when it is first looked at."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.seen: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self.seen:
+            if not self.run.has(name):
+                raise KeyError(name)
+            self.seen[name] = self.run.scan(name).select(COLUMNS[name]).collect()
+        return self.seen[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in COLUMNS if self.run.has(name))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 def load(run: Run) -> Tables:
-    """Reads the columns that the measures use, or the digest of a run that has no tables."""
-    if digests.FILE in run.manifest.files:
-        return Tables(run.manifest, {}, digests.from_file(run))
-    return Tables(
-        run.manifest, {name: run.scan(name).select(columns).collect() for name, columns in COLUMNS.items()}
-    )
+    """A run that was verified: its digest, and the columns of its tables that the measures use."""
+    run.verify()
+    summed = digests.from_file(run) if digests.FILE in run.manifest.files else None
+    return Tables(run.manifest, _Lazy(run), summed)

@@ -72,4 +72,4 @@ def without_warmup(tables: Tables, warmup: Warmup) -> Tables:
         name: frame.filter(late) if "due_ns" in frame.columns else frame
         for name, frame in tables.frames.items()
     }
-    return replace(tables, frames=frames, warmup_ns=cut)
+    return replace(tables, frames=frames, summed=None, warmup_ns=cut)

@@ -50,10 +50,10 @@ SCHEMA = 1
 )
 @click.option(
     "--level",
-    type=click.Choice(["full", "analysis"]),
+    type=click.Choice(["full", "analysis", "summary"]),
     default="full",
     show_default=True,
-    help="What to record; analysis leaves out frames, packets and the capture.",
+    help="What to record: analysis leaves out frames, packets and the capture; summary keeps sums only.",
 )
 @json_flag
 @dry_run_flag

@@ -9,6 +9,7 @@ figures.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,13 +18,13 @@ from typing import Any
 
 from airperf.errors import EnvironmentLacks, InputError, Interrupted, RecordError
 from airperf.experiment.executor import Executor, executor_for
-from airperf.experiment.index import write_index
+from airperf.experiment.index import promised_manifests, write_index
 from airperf.experiment.lock import FolderLock
 from airperf.experiment.planning import Options, Plan, lacking_text, plan
 from airperf.experiment.points import Point
 from airperf.experiment.study import Study
 from airperf.experiment.values import PointValues
-from airperf.files import sync_volume
+from airperf.files import sha256_file, sync_volume
 from airperf.records import open_run
 from airperf.testbed import TESTBEDS, Failed, Interrupts, Job, Outcome, substituted
 
@@ -69,7 +70,7 @@ def run_study(study: Study, options: Options, interrupts: Interrupts, listener: 
             listener.notice(f"warning: {warning}")
         _sweep_partial(options.out)
         campaign = _Campaign(study, options, todo, result, interrupts, listener)
-        write_index(study, options, todo, campaign.points(), {})
+        write_index(study, options, todo, campaign.points(), {}, campaign.manifests)
         for testbed in able:
             campaign.make(testbed)
             if interrupts.count:
@@ -78,7 +79,7 @@ def run_study(study: Study, options: Options, interrupts: Interrupts, listener: 
         for testbed, needs in todo.unable.items():
             result.partial.append(f"{testbed}: {lacking_text({testbed: needs})}")
         sync_volume(options.out)
-        write_index(study, options, todo, campaign.points(), campaign.failures)
+        write_index(study, options, todo, campaign.points(), campaign.failures, campaign.manifests)
     if interrupts.count:
         raise Interrupted(
             f"interrupted; what is finished is kept in {options.out}: the same command goes on from there"
@@ -101,6 +102,8 @@ class _Campaign:
         self.study, self.options, self.todo, self.result = study, options, todo, result
         self.interrupts, self.listener = interrupts, listener
         self.failures: dict[str, str] = {}
+        self.manifests = promised_manifests(options.out)
+        """By run directory the SHA-256 of its manifest: everything else of a run is promised by that."""
         self._values = PointValues(options.out, study)
         self._runs: dict[str, str] = {}
         """By key the run directory; variants that meet in a point share its run."""
@@ -135,10 +138,11 @@ class _Campaign:
 
     def _round(self, testbed: str, points: Sequence[Point], executor: Executor) -> None:
         out, listener, result = self.options.out, self.listener, self.result
-        missing = [point for point in points if not _usable(out, point, listener)]
+        missing = [point for point in points if not self._usable(point)]
         listener.started(testbed, len(points), len(points) - len(missing))
         result.reused += len(points) - len(missing)
-        if not self.options.make:
+        if self.options.sources is not None:
+            missing = [point for point in missing if not self._copied(point, self.options.sources)]
             for point in missing:
                 self.failures[point.key] = "none of the folders has it"
                 result.partial.append(f"{point.id}: none of the folders has it")
@@ -151,6 +155,7 @@ class _Campaign:
                     result.partial.append(f"{point.id}: {outcome.why}")
             else:
                 result.done += 1
+                self.manifests[point.run] = sha256_file(out / point.run / "manifest.json")
                 if not outcome.valid:
                     result.partial.append(f"{point.id}: invalid: {'; '.join(outcome.why_invalid)}")
 
@@ -166,6 +171,53 @@ class _Campaign:
             folder.mkdir(parents=True, exist_ok=True)
         return executor.run(jobs, self.interrupts, finished, self.listener.progress) if jobs else []
 
+    def _usable(self, point: Point) -> bool:
+        """Whether the point is there and whole; what is not is put aside, never mixed in."""
+        folder = self.options.out / point.run
+        if not folder.exists():
+            return False
+        try:
+            run = open_run(folder)
+            run.verify()
+        except RecordError as error:
+            why = str(error)
+        else:
+            seen, found = run.manifest, sha256_file(folder / "manifest.json")
+            if (seen.scenario_sha256, seen.seed, seen.repetition) != (
+                point.scenario_sha256,
+                point.seed,
+                point.repetition,
+            ) or self.manifests.get(point.run, found) != found:
+                why = f"{folder / 'manifest.json'}: damaged or changed: not the manifest of this run"
+            elif seen.valid:
+                self.manifests[point.run] = found
+                return True
+            else:
+                why = "invalid: " + "; ".join(seen.why_invalid)
+        self.manifests.pop(point.run, None)
+        aside = self.options.out / "quarantine" / point.run
+        number = 1
+        while aside.exists():
+            number += 1
+            aside = self.options.out / "quarantine" / f"{point.run}-{number}"
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        folder.replace(aside)
+        self.listener.notice(f"put aside to {aside} and made again: {why}")
+        return False
+
+    def _copied(self, point: Point, sources: Mapping[str, Path]) -> bool:
+        """Whether one of the sources had the point; it is then here, whole."""
+        if point.key not in sources:
+            return False
+        target = self.options.out / point.run
+        partial = target.with_name(f"{target.name}.partial-{os.getpid()}-0")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(sources[point.key], partial)
+        partial.rename(target)
+        self.result.reused += 1
+        return self._usable(point)
+
     def _job(self, point: Point) -> Job:
         return Job(
             testbed=point.testbed,
@@ -176,35 +228,11 @@ class _Campaign:
             point=point.point,
             repetition=point.repetition,
             out_dir=str(self.options.out / point.run),
-            level=self.study.level,
+            level=point.level,
+            deferred=True,
             budget_s=point.duration_s * (1 if point.testbed == "emu" else 10)
             + self.options.emu_budget_slack_s,
         )
-
-
-def _usable(out: Path, point: Point, listener: Listener) -> bool:
-    """Whether the point is there and whole; what is not is put aside, never mixed in."""
-    folder = out / point.run
-    if not folder.exists():
-        return False
-    try:
-        run = open_run(folder)
-        run.verify()
-    except RecordError as error:
-        why = str(error)
-    else:
-        if run.manifest.valid:
-            return True
-        why = "invalid: " + "; ".join(run.manifest.why_invalid)
-    aside = out / "quarantine" / point.run
-    number = 1
-    while aside.exists():
-        number += 1
-        aside = out / "quarantine" / f"{point.run}-{number}"
-    aside.parent.mkdir(parents=True, exist_ok=True)
-    folder.replace(aside)
-    listener.notice(f"put aside to {aside} and made again: {why}")
-    return False
 
 
 def _sweep_partial(out: Path) -> None:

@@ -16,6 +16,7 @@ from airperf.errors import InputError
 from airperf.experiment.reading import Reader, text_of
 from airperf.experiment.study import SCHEMA, Study
 from airperf.experiment.variants import (
+    LEVELS,
     SWEEP_KEYS,
     Repetitions,
     Variant,
@@ -40,7 +41,6 @@ KEYS = SWEEP_KEYS | {
     "level",
     "limits",
 }
-LEVELS = ("summary", "analysis", "full")
 MEASURES = ("offered_rps", "carried_rps", "response_ms", "response_p99_ms", "errors_per_s")
 """What is shown when the file names nothing."""
 SWEEP, KNEE = "sweep", "knee"
@@ -80,8 +80,8 @@ def parse_experiment(text: str, name: str, scenario_text: str, scenario_name: st
         reader.problem("common_random_numbers", f"{common!r} is neither true nor false")
     variants = _variants(reader)
     cuts = warmup is not None and warmup.kind != "none"
-    level = str(data.get("level", "analysis" if cuts else "summary"))
-    reader.one_of(level, LEVELS, "level", "level")
+    default = "analysis" if cuts else "summary"
+    level = reader.one_of(data.get("level", default), LEVELS, "level", "level")
     if cuts and level == "summary":
         reader.problem(
             "level", "a run at level summary has no times to leave a warm-up out of", 'write "analysis"'
@@ -132,7 +132,8 @@ def _variants(reader: Reader) -> list[Variant]:
     data = reader.data
     testbed = reader.one_of(data.get("testbed", "sim"), TESTBEDS, "testbed", "testbed")
     table = {**data, "name": SWEEP, "testbeds": [testbed]}
-    table.pop("quick", None)
+    for key in ("quick", "level"):
+        table.pop(key, None)
     try:
         sweep = read_variant(reader, table, "", {"experiment": "experiment", "repetitions": 5})
         knee = read_knee(reader, data["knee"], "knee") if "knee" in data else None

@@ -27,6 +27,7 @@ def write_index(
     todo: Plan,
     points: Sequence[Point],
     failures: Mapping[str, str],
+    manifests: Mapping[str, str],
 ) -> None:
     """Writes ``study.json`` with these points: the same bytes for the same study, whoever worked on it."""
     path = options.out / INDEX
@@ -49,6 +50,7 @@ def write_index(
                 "scenario_sha256": point.scenario_sha256,
                 "key": point.key,
                 "run": point.run,
+                "manifest_sha256": manifests.get(point.run, "") if there else "",
                 "state": "done" if there else "failed" if point.key in failures else "pending",
                 "why": "" if there else failures.get(point.key, ""),
             }
@@ -64,7 +66,7 @@ def write_index(
         "title": study.title,
         "question": study.question,
         "source": study.source,
-        "command": _command(options.command, testbeds),
+        "command": _command(study, options.command, testbeds),
         "airperf": __version__,
         "engines": {testbed: engine_id(testbed) for testbed in testbeds},
         "quick": options.quick,
@@ -124,9 +126,19 @@ def _experiment(study: Study, options: Options) -> dict[str, Any]:
     }
 
 
-def _command(words: str, testbeds: Sequence[str]) -> str:
+def promised_manifests(out: Path) -> dict[str, str]:
+    """By run directory the SHA-256 of its manifest, as an earlier index of the folder has it."""
+    try:
+        points = json.loads((out / INDEX).read_text(encoding="utf-8"))["points"]
+        found = {str(point["run"]): str(point["manifest_sha256"]) for point in points}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return {run: promised for run, promised in found.items() if promised}
+
+
+def _command(study: Study, words: str, testbeds: Sequence[str]) -> str:
     """The command that makes all runs of the folder, also when several commands made them."""
-    if set(testbeds) == set(TESTBEDS):
+    if study.kind == "experiment" or set(testbeds) == set(TESTBEDS):
         return words
     return " ".join([words, *(f"--testbed {testbed}" for testbed in testbeds)])
 

@@ -1,23 +1,22 @@
 """Joining the folders that shards of one experiment made.
 
-Model: the runs of all folders are gathered, then the experiment is run on them with nothing left to make,
-so that the result is the same bytes as if one command had made it. Leaves out folders of different
-experiments or engines, which are refused (fault 7), and runs that are damaged, which are said.
+Model: the experiment is run again, but every point is copied from the folders in place of being made, so
+that the result is the same bytes as if one command had made it. Folders of different experiments or engines
+are refused (fault 7), damaged runs are put aside. Leaves out making what no folder has: it is listed.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from airperf.errors import InputError, RecordError, VersionMismatch
+from airperf.errors import InputError, VersionMismatch
 from airperf.experiment.campaign import Listener, Result, run_study
 from airperf.experiment.file import parse_experiment
 from airperf.experiment.planning import Options
 from airperf.experiment.study import Study
-from airperf.records import open_campaign, open_run
+from airperf.records import open_campaign
 from airperf.testbed import Interrupts, engine_id
 
 
@@ -30,16 +29,19 @@ def merge_shards(
     raw = indices[0][1]
     described = raw["experiment"]
     study = parse_experiment(described["text"], "experiment", raw["scenario"], described["scenario_name"])
-    for folder, _ in indices:
-        if folder.resolve() != out.resolve():
-            _gather(folder, out, listener)
+    sources = {
+        manifest.parent.name.rpartition("-")[2]: manifest.parent
+        for folder, _ in indices
+        for manifest in sorted((folder / "runs").glob("*/*/manifest.json"))
+        if ".partial-" not in manifest.parent.name
+    }
     options = Options(
         out=out,
         testbeds=tuple(described["testbeds"]),
         repetitions=described["repetitions"],
         seed=described["seed"],
         command=str(raw["command"]),
-        make=False,
+        sources=sources,
     )
     return study, run_study(study, options, interrupts, listener)
 
@@ -59,22 +61,3 @@ def _alike(indices: Sequence[tuple[Path, Mapping[str, Any]]]) -> None:
                     f"{folder}: made by {engine}, this is {engine_id(testbed)}; "
                     "merge with the airperf that made it"
                 )
-
-
-def _gather(folder: Path, out: Path, listener: Listener) -> None:
-    """Copies every whole run of ``folder`` that ``out`` has not; a copy gets its name when it is whole."""
-    for manifest in sorted((folder / "runs").glob("*/*/manifest.json")):
-        run = manifest.parent
-        target = out / "runs" / run.parent.name / run.name
-        if ".partial-" in run.name or target.exists():
-            continue
-        try:
-            open_run(run).verify()
-        except RecordError as error:
-            listener.notice(f"left out: {error}")
-            continue
-        partial = target.with_name(f"{target.name}.partial-merge")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(run, partial)
-        partial.rename(target)

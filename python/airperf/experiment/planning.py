@@ -52,8 +52,8 @@ class Options:
     """The command that makes the same results, without its testbeds."""
     emu_budget_slack_s: float = 90.0
     shard: Shard | None = None
-    make: bool = True
-    """Whether to make what is missing; without it, what is there is all there is."""
+    sources: Mapping[str, Path] | None = None
+    """Run directories by key: what is missing is copied from there, and nothing is made (``merge.py``)."""
     cluster: str = ""
     """Where to run simulated points: empty for this machine, else as ``experiment.cluster`` says."""
 

@@ -37,6 +37,7 @@ class Point:
     scenario_sha256: str
     duration_s: float
     disk_bytes: int
+    level: str
     key: str
     run: str
 
@@ -62,6 +63,7 @@ class Cell:
         if testbed == "emu":  # repetitions of real programs differ anyway; those of the medium must too
             seed += repetition
         number = 0 if study.common else int(checked.sha256[:12], 16)
+        level = self.variant.level or study.level
         identity = [
             SCHEMA,
             engine_id(testbed),
@@ -70,7 +72,7 @@ class Cell:
             seed,
             number,
             repetition,
-            study.level,
+            level,
         ]
         key = sha256_text(canonical_json(identity))[:16]
         levels = ",".join(f"{choice.factor}={label(choice)}" for choice in self.choices) or "base"
@@ -86,18 +88,11 @@ class Cell:
             seed=seed,
             scenario_sha256=checked.sha256,
             duration_s=float(checked.estimate["run_seconds"]),
-            disk_bytes=_disk_bytes(checked, study.level),
+            disk_bytes=int(checked.estimate[f"{level}_bytes"]),
+            level=level,
             key=key,
             run=f"runs/{testbed}/{slug(self.choices)}-r{repetition}-{key}",
         )
-
-
-SUMMARY_BYTES = 32 << 10
-"""What a run at level ``summary`` takes at most: a manifest and a summary."""
-
-
-def _disk_bytes(checked: Checked, level: str) -> int:
-    return SUMMARY_BYTES if level == "summary" else int(checked.estimate[f"{level}_bytes"])
 
 
 def expand(
@@ -122,15 +117,24 @@ def expand(
                 settings |= dict(choice.settings)
             try:
                 checked = check(study.scenario_text, study.scenario_name, tuple(settings.items()))
-                cell = Cell(study, variant, combination, checked)
-                if variant.knee is not None:  # its ends stand for all of its levels
-                    for end in (variant.knee.factor.choices[0], variant.knee.factor.choices[-1]):
-                        cell.along(end)
             except ScenarioProblems as error:
                 problems += error.problems
                 continue
             warnings |= dict.fromkeys(checked.warnings)
-            cells.append(cell)
+            cells.append(Cell(study, variant, combination, checked))
+            problems += _problems_along(cells[-1])
     if problems:
         raise ScenarioProblems(study.scenario_name, list(dict.fromkeys(problems)))
     return cells, list(warnings)
+
+
+def _problems_along(cell: Cell) -> list[Problem]:
+    """What is wrong with the ends of the range in which a knee is looked for; they stand for all of it."""
+    knee = cell.variant.knee
+    found: list[Problem] = []
+    for end in (knee.factor.choices[0], knee.factor.choices[-1]) if knee is not None else ():
+        try:
+            cell.along(end)
+        except ScenarioProblems as error:
+            found += error.problems
+    return found

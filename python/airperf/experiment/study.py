@@ -13,7 +13,7 @@ from typing import Any
 
 from airperf.errors import InputError
 from airperf.experiment.reading import Reader, text_of
-from airperf.experiment.variants import SWEEP_KEYS, Variant, read_variant
+from airperf.experiment.variants import LEVELS, SWEEP_KEYS, Variant, read_variant
 from airperf.files import sha256_text
 from airperf.scenario import find_scenario, installed
 
@@ -71,6 +71,7 @@ def load_study(name_or_path: str) -> Study:
     if data.get("schema") != SCHEMA:
         reader.problem("schema", f"schema version {data.get('schema')!r}", f"this airperf reads {SCHEMA}")
     variants = _variants(reader)
+    level = reader.one_of(data.get("level", "analysis"), LEVELS, "level", "level")
     reader.finish()
     try:
         scenario = str(data["scenario"])
@@ -84,7 +85,7 @@ def load_study(name_or_path: str) -> Study:
             scenario_name=Path(scenario_name).name,
             scenario_text=scenario_text,
             seed=int(data.get("seed", 1)),
-            level=str(data.get("level", "analysis")),
+            level=level,
             variants=tuple(variants),
             fitted=tuple(data.get("fitted", ())),
             limits=tuple(str(item).strip() for item in data.get("limits", ())),

@@ -21,9 +21,11 @@ from airperf.testbed import TESTBEDS
 
 MOST_REPETITIONS = 1000
 UNTIL = re.compile(r"half_width(?: of (?P<of>\S+))? < (?P<percent>\d+(?:\.\d+)?)\s*%")
+LEVELS = ("summary", "analysis", "full")
+"""What a run keeps: sums, tables, or every frame and packet too."""
 CRITERION = "carried_rps < 0.98 offered_rps"
 
-SWEEP_KEYS = frozenset({"design", "points", "factor", "repetitions", "set", "knee"})
+SWEEP_KEYS = frozenset({"design", "points", "factor", "repetitions", "set", "knee", "level"})
 """Keys that describe a sweep, in a study's variant as in an experiment file."""
 
 
@@ -59,6 +61,8 @@ class Variant:
     design: Design
     repetitions: Repetitions
     settings: Overrides
+    level: str = ""
+    """What its runs keep; empty for what the study keeps."""
     knee: Knee | None = None
     quick: Variant | None = None
 
@@ -94,6 +98,9 @@ def read_variant(reader: Reader, table: Mapping[str, Any], path: str, defaults: 
             reader, table.get("repetitions", defaults["repetitions"]), f"{path}.repetitions"
         ),
         settings=settings,
+        level=reader.one_of(table["level"], LEVELS, f"{path}.level".lstrip("."), "level")
+        if "level" in table
+        else "",
     )
     quick = table.get("quick")
     return full if quick is None else replace(full, quick=_quick(reader, full, quick, f"{path}.quick"))
@@ -196,6 +203,7 @@ def _design(reader: Reader, table: Mapping[str, Any], path: str) -> Design:
     kind = reader.one_of(table.get("design", "factorial"), DESIGNS, f"{path}.design".lstrip("."), "design")
     place = f"{path}.points".lstrip(".")
     if kind in DRAWN:
+        place = place if "points" in table else f"{path}.design".lstrip(".")
         return Design(kind, reader.count(table.get("points"), place, f"points of a {kind} design"))
     if "points" in table:
         reader.problem(place, f"a {kind} design has the points of its levels", "leave points out")

@@ -25,6 +25,8 @@ class Job:
     level: str
     budget_s: float
     """Wall-clock seconds after which the worker is killed."""
+    deferred: bool = False
+    """Whether whoever asked will put the run on the disk, with many others at once (simulated runs)."""
 
     def line(self) -> bytes:
         """The job as the line that a worker reads."""

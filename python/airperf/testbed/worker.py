@@ -36,7 +36,9 @@ def perform(job: dict[str, Any], progress: Callable[[str], None]) -> dict[str, A
     common = (job["text"], job["name"], overrides, job["seed"])
     try:
         if job["testbed"] == "sim":
-            manifest = _core.run_sim(*common, job["point"], job["repetition"], job["out_dir"], job["level"])
+            manifest = _core.run_sim(
+                *common, job["point"], job["repetition"], job["out_dir"], job["level"], job["deferred"]
+            )
         else:
             manifest = _core.run_emu(*common, job["out_dir"], job["level"], progress)
     except KeyboardInterrupt:

@@ -95,11 +95,11 @@ pub(crate) static RECORD: [Key<RecordSettings>; 2] = [
     Key::new(
         "level",
         Form::Word,
-        "`full` keeps every frame and packet and a capture; `analysis` only connections, exchanges and queues.",
+        "`full` keeps every frame and packet and a capture; `analysis` only connections, exchanges and queues; `summary` only sums.",
         |record: &RecordSettings| Setting::Word(record.level.name()),
         |record, s| record.level = s.word().and_then(Level::from_name).unwrap_or_default(),
     )
-    .words(&["full", "analysis"]),
+    .words(&["full", "analysis", "summary"]),
 ];
 
 /// Keys of `[emu]`.

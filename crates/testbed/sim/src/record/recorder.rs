@@ -12,8 +12,8 @@ use crate::{Observer, Payload};
 use airperf_http::Exchange;
 use airperf_link::{FrameEvent, FrameKind, LossCause, Packet, QueueStats, StationId};
 use airperf_record::{
-    ConnectionRow, ExchangeRow, FrameRow, FrameTotals, PacketRow, PacketTotals, QueueRow, RunFile, RunWriter,
-    TableWriter, WriteError,
+    ConnectionRow, Digest, ExchangeRow, FrameRow, FrameTotals, PacketRow, PacketTotals, QueueRow, RunFile,
+    RunWriter, TableWriter, WriteError,
 };
 use airperf_scenario::Scenario;
 use airperf_tcp::Flags;
@@ -63,6 +63,7 @@ pub(crate) struct Recorder {
     connections: Option<TableWriter<ConnectionRow>>,
     exchanges: Option<TableWriter<ExchangeRow>>,
     queues: Option<TableWriter<QueueRow>>,
+    digest: Digest,
     capture: Option<Capture<RunFile>>,
     capture_failure: Option<io::Error>,
     open: Ledger<Open>,
@@ -95,6 +96,7 @@ impl Recorder {
             connections: writer.table()?,
             exchanges: writer.table()?,
             queues: writer.table()?,
+            digest: Digest::new(scenario.duration.as_ns()),
             capture,
             capture_failure: None,
             open: Ledger::default(),
@@ -147,6 +149,7 @@ impl Recorder {
     fn write_connections(&mut self, all: bool) {
         while let Some(mut open) = self.open.pop_if(|o| (o.over && o.packets_open == 0) || all) {
             open.row.class = open.class();
+            self.digest.connection(&open.row);
             if let Some(table) = &mut self.connections {
                 let result = table.push(&open.row);
                 self.note(result);
@@ -170,6 +173,7 @@ impl Recorder {
         self.connections.map_or(Ok(()), |table| writer.close_table(table))?;
         self.exchanges.map_or(Ok(()), |table| writer.close_table(table))?;
         self.queues.map_or(Ok(()), |table| writer.close_table(table))?;
+        writer.summary(self.digest)?;
         if let Some(capture) = self.capture {
             let file = capture.into_inner();
             match self.capture_failure {
@@ -188,7 +192,7 @@ impl Recorder {
 
 impl Observer for Recorder {
     fn queue_interval(&self) -> Option<Duration> {
-        Some(self.interval)
+        self.queues.as_ref().map(|_| self.interval)
     }
 
     fn opened(&mut self, now: Time, opened: &Opened) {
@@ -369,6 +373,7 @@ impl Observer for Recorder {
             response_bytes: u64::from(exchange.response_bytes),
             error,
         };
+        self.digest.exchange(&row);
         if let Some(table) = &mut self.exchanges {
             let result = table.push(&row);
             self.note(result);
