@@ -20,7 +20,7 @@ MOST_CURVES = 8
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Values along an axis; ``joined`` by a line where neighbours differ in that factor alone."""
+    """Values along an axis; ``joined`` by a line where neighbours differ in that number alone."""
 
     label: str
     x: tuple[float, ...]
@@ -70,10 +70,11 @@ def _panel(found: Sequence[Result], along: str, others: Sequence[str], *, joined
 
 def _curve(label: str, points: list[tuple[float, str, Interval]], *, joined: bool) -> Curve:
     points = sorted(points, key=lambda point: point[0])
+    numbers = all(text.startswith(f"{number:g}") for number, text, _ in points)
     return Curve(
         label,
         tuple(number for number, _, _ in points),
         tuple(text for _, text, _ in points),
         tuple(value for _, _, value in points),
-        joined,
+        joined and numbers,
     )

@@ -1,4 +1,4 @@
-"""``airperf report``: the HTML report of a study's folder or of a single run directory.
+"""``airperf report``: the HTML report of a folder of a study or experiment, or of a run directory.
 
 Leaves out running anything.
 """
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from airperf.analysis.results import results
 from airperf.analysis.scoreboard import scoreboard
 from airperf.analysis.view import StudyView
 from airperf.cli.options import FilePath, FolderPath
@@ -16,6 +17,7 @@ from airperf.cli.output import say
 from airperf.errors import InputError
 from airperf.records import open_campaign, open_run
 from airperf.records.campaign import INDEX
+from airperf.report.experiment import experiment_report
 from airperf.report.run import run_report
 from airperf.report.study import study_report
 
@@ -26,10 +28,13 @@ from airperf.report.study import study_report
     "--out", type=FilePath, default=None, help="HTML file to write (default: report.html in or beside DIR)."
 )
 def command(folder: Path, out: Path | None) -> int:
-    """Write the report of DIR, a study's results folder or a run directory, as one offline HTML file."""
+    """Write the report of DIR (of a study, an experiment or a run) as one offline HTML file."""
     if (folder / INDEX).is_file():
         view = StudyView(open_campaign(folder))
-        path = study_report(view, scoreboard(view), out)
+        if view.campaign.raw["kind"] == "experiment":
+            path = experiment_report(view, results(view), out)
+        else:
+            path = study_report(view, scoreboard(view), out)
         for point, why in view.unusable.items():
             say(f"left out: {point}: {why}")
         click.echo(path)

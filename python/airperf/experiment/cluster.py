@@ -105,7 +105,12 @@ class DaskExecutor:
             if shutil.which("sbatch") is None:
                 raise EnvironmentLacks("--cluster slurm: sbatch is not on this machine")
             # Queue, memory and time of a job are the site's: they come from Dask's own jobqueue.yaml.
-            cluster = SLURMCluster()
+            try:
+                cluster = SLURMCluster()
+            except (TypeError, ValueError) as error:
+                raise EnvironmentLacks(
+                    f"--cluster slurm: Dask's jobqueue.yaml lacks something: {error}"
+                ) from None
             cluster.scale(jobs=self.workers)
             return cluster
         if not self.where.startswith(("tcp://", "tls://")):

@@ -15,6 +15,7 @@ from typing import Any
 from airperf.analysis.knee import Criterion
 from airperf.analysis.quantities import quantity
 from airperf.experiment.factors import DESIGNS, DRAWN, Choice, Design, Factor
+from airperf.experiment.levels import NUMBER
 from airperf.experiment.reading import Reader
 from airperf.scenario import Overrides
 from airperf.testbed import TESTBEDS
@@ -159,6 +160,8 @@ def _factor(reader: Reader, table: Mapping[str, Any], path: str, levels: str = "
     name = str(table["name"])
     keys = [str(key) for key in table.get("keys", [table["key"]] if "key" in table else [])]
     source = table["levels"]
+    if isinstance(source, list) and all(isinstance(item, str) and not NUMBER.match(item) for item in source):
+        source = [{"name": item, "set": dict.fromkeys(keys, item)} for item in source]  # words are names
     named = isinstance(source, list) and any(isinstance(item, dict) for item in source)
     if not keys and not named:
         raise KeyError("key")

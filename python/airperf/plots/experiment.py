@@ -28,8 +28,9 @@ def measure(name: str, label: str, panels: Sequence[Panel], knees: Sequence[tupl
                 axes.legend(loc="best")
             if all(value.mean is None or value.mean >= 0 for curve in panel.curves for value in curve.values):
                 axes.set_ylim(bottom=0)
-        for low, high in knees:
-            grid[0].axvspan(low, high, color=style.ORANGE, alpha=0.25, linewidth=0, zorder=1)
+        for place, (low, high) in enumerate(knees):
+            colour = style.CYCLE[place % len(style.CYCLE)] if len(knees) > 1 else style.ORANGE
+            grid[0].axvspan(low, high, color=colour, alpha=0.18, linewidth=0, zorder=1)
         for axes in grid[len(panels) :]:
             axes.set_visible(False)
         return style.svg(figure, name)
@@ -57,7 +58,11 @@ def _curve(axes: Axes, curve: Curve, place: int) -> None:
 
 
 def _names(axes: Axes, curves: Sequence[Curve]) -> None:
-    """Names under the axis where levels are names, not numbers."""
+    """Names under the axis where levels are names; where they are numbers, their unit beside the factor."""
     names = {x: text for curve in curves for x, text in zip(curve.x, curve.texts, strict=True)}
     if any(not text.startswith(f"{x:g}") for x, text in names.items()):
         axes.set_xticks(sorted(names), [names[x] for x in sorted(names)])
+        return
+    units = {text.removeprefix(f"{x:g}").strip() for x, text in names.items()}
+    if len(units) == 1 and (unit := units.pop()):
+        axes.set_xlabel(f"{axes.get_xlabel()} ({unit})")

@@ -84,9 +84,9 @@ def figures(view: StudyView, sweep: Sequence[Result], knees: Sequence[Result]) -
         over = "median" if found.percentile else "mean"
         left_out = sum(panel.left_out for panel in shown)
         caption = f"{found.what[0].upper()}{found.what[1:]}: {over} over repetitions with its 95% interval."
-        caption += f" Shaded: the knee in {along}." if here else ""
+        caption += f" Shaded: the knee in {along} with its interval, a colour for each line." if here else ""
         caption += f" {left_out} more combinations are in the table." if left_out else ""
-        label = f"{found.what} ({found.unit})"
+        label = f"{name} ({found.unit})"
         svg = plots.measure(name.replace(".", "-"), label, shown, here)
         drawn.append(Figure(name.replace(".", "-"), svg, caption, str(raw["command"])))
     return drawn

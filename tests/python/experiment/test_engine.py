@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -44,6 +43,9 @@ def test_results_have_every_row_with_its_interval(call: Call, small: Path, whole
     report = (whole / "report.html").read_text()
     assert "An experiment for tests" in report
     assert report.count("<figure") == 2
+    again = call("report", str(whole), "--out", str(whole / "again.html"))
+    assert again.code == 0
+    assert (whole / "again.html").read_text() == report
 
 
 def test_two_workers_make_the_same_bytes(
@@ -84,34 +86,6 @@ def test_a_merge_takes_no_other_experiment_and_no_other_engine(
     assert answer.code == 2
     assert "made by airperf-0.0.1" in answer.err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs Dask (airperf[cluster])")
-def test_a_dask_cluster_makes_the_same_bytes(
-    small: Path, tmp_path: Path, whole: Path, files_of: Files
-) -> None:
-    out = tmp_path / "dask"
-    answer = airperf(small, out, "--cluster", "local", "--workers", "2")
-    assert answer.returncode == 0, answer.stderr
-    assert files_of(out) == files_of(whole)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs Dask (airperf[cluster])")
-def test_a_cluster_that_is_not_there_is_exit_4(small: Path, tmp_path: Path) -> None:
-    environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"}
-    answer = airperf(small, tmp_path / "out", "--cluster", "tcp://127.0.0.1:9", env=environment)
-    assert answer.returncode == 4
-    assert "no scheduler answers there" in answer.stderr
-    if shutil.which("sbatch") is None:
-        slurm = airperf(small, tmp_path / "out", "--cluster", "slurm")
-        assert slurm.returncode == 4
-        assert "sbatch is not on this machine" in slurm.stderr
-    assert airperf(small, tmp_path / "out", "--cluster", "moon").returncode == 2
-
-
-def airperf(small: Path, out: Path, *more: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "airperf", "experiment", str(small), "--out", str(out), *more]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **options)
 
 
 def start(small: Path, out: Path) -> subprocess.Popen[bytes]:

@@ -38,6 +38,16 @@ def test_several_keys_take_the_same_level(small: Path) -> None:
     assert choice.settings == (("client.rate", "20/s"), ("link.queue", "20/s"))
 
 
+def test_words_are_levels_in_their_order(small: Path) -> None:
+    words = 'name = "arrivals"\nkey = "client.arrivals"\nlevels = ["deterministic", "poisson"]'
+    small.write_text(
+        small.read_text().replace('name = "rate"\nkey = "client.rate"\nlevels = "20..60 step 20 /s"', words)
+    )
+    choices = load_experiment(small).variants[0].factors[0].choices
+    assert [(choice.number, choice.text) for choice in choices] == [(0.0, "deterministic"), (1.0, "poisson")]
+    assert choices[1].settings == (("client.arrivals", "poisson"),)
+
+
 def test_a_warmup_needs_tables(small: Path, call: Call) -> None:
     text = small.read_text().replace(', "queue_max.client"', "")
     small.write_text(text.replace("seed = 7", 'seed = 7\nwarmup = "mser-5"'))
