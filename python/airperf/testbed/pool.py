@@ -170,6 +170,7 @@ class _Supervision:
                 self._hand_out()
                 for key, _ in self.selector.select(TICK_S):
                     self._hear(key.data)
+                    self._obey_interrupts()  # before the next worker's answer lets it begin another job
                 self._watch_budgets()
         finally:
             self._end_all()

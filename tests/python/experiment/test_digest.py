@@ -37,7 +37,7 @@ def test_the_summary_is_what_the_tables_say(call: Call, settings: tuple[str, ...
     assert tables.summed is not None
     assert asdict(tables.summed) == seen, "the level changes nothing"
     for name, value in expected.items():
-        if isinstance(value, dict) and "mean" in value:
+        if isinstance(value, dict) and value.get("mean") is not None:
             assert seen[name] == pytest.approx(value, rel=1e-12), name
         else:
             assert seen[name] == value, name
