@@ -120,6 +120,8 @@ pub struct Server {
     pub station: StationId,
     /// The program.
     pub http: ServerConfig,
+    /// Where its clock ticks; `None` draws it.
+    pub tick_phase: Option<Duration>,
 }
 
 /// One client.

@@ -5,6 +5,7 @@
 //!
 //! Left out: TLS, chunked replies, and keep-alive refused by the server.
 
+use crate::admission::{AdmissionConfig, Policy};
 use airperf_units::{ConfigError, Duration};
 
 /// Configuration of a client's connections.
@@ -54,6 +55,8 @@ pub struct ServerConfig {
     pub keep_alive_timeout: Duration,
     /// Requests after which the server closes; `None` never.
     pub max_requests_per_connection: Option<u32>,
+    /// Admission control; `None` serves whoever gets a process.
+    pub admission: Option<AdmissionConfig>,
 }
 
 impl ServerConfig {
@@ -84,6 +87,7 @@ impl ServerConfig {
             request_timeout: Duration::from_secs(300), // httpd.conf-dist, Timeout
             keep_alive_timeout: Duration::from_secs(15), // httpd.conf-dist, KeepAliveTimeout
             max_requests_per_connection: Some(100),    // httpd.conf-dist, MaxKeepAliveRequests
+            admission: None,
         }
     }
 
@@ -100,6 +104,10 @@ impl ServerConfig {
                 "reply_header must be at least 60B: status line and Content-Length",
             ),
             (self.max_requests_per_connection != Some(0), "max_requests_per_connection must be at least 1"),
+            (
+                self.admission.is_none_or(|a| a.policy != Policy::Concurrent { limit: 0 }),
+                "admission_limit must be at least 1 transfer",
+            ),
         ];
         ConfigError::check("HTTP", &rules)
     }

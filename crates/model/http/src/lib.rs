@@ -5,11 +5,13 @@
 //!
 //! Left out: TLS, HTTP/2, pipelining, think times and request bodies.
 
+mod admission;
 mod client;
 mod config;
 mod cpu;
 mod session;
 
+pub use admission::{Admission, AdmissionConfig, AdmissionCounts, Policy, Refusal, Verdict};
 pub use airperf_units::ConfigError;
 pub use client::{Client, ClientStep, Exchange, Failure};
 pub use config::{ClientConfig, ServerConfig};

@@ -7,6 +7,7 @@
 //! TCP Fast Open, pacing, tail loss probes).
 
 use crate::cc::Congestion;
+use crate::shared::SharedState;
 use airperf_units::{ConfigError, Duration};
 
 /// Configuration of a TCP endpoint; both ends of a connection may differ.
@@ -70,6 +71,10 @@ pub struct Config {
     pub local_drop_feedback: bool,
     /// Longest wait before a locally refused segment is tried again.
     pub local_drop_retry: Duration,
+    /// Whether an endpoint asks for room in its host's transmit queue before it sends, and waits while there is none.
+    pub back_pressure: bool,
+    /// What a new connection takes over from others of the same two hosts.
+    pub shared_state: SharedState,
     /// How long the end that closed first remembers the connection (RFC 9293 §3.3.2, 2 MSL).
     pub time_wait: Duration,
     /// How long a closed program's connection waits for the peer's FIN.
@@ -120,8 +125,10 @@ impl Config {
             timestamp_tick: Duration::from_ms(10),    // tcp_time_stamp counts jiffies
             local_drop_feedback: true,                // NET_XMIT_DROP, tcp_enter_cwr
             local_drop_retry: Duration::from_ms(500), // TCP_RESOURCE_PROBE_INTERVAL HZ/2
-            time_wait: Duration::from_secs(60),       // TCP_TIMEWAIT_LEN 60·HZ
-            fin_wait: Duration::from_secs(60),        // TCP_FIN_TIMEOUT
+            back_pressure: false,                     // no kernel has it for all segments
+            shared_state: SharedState::None, // net.ipv4.tcp_no_metrics_save, or another route each time
+            time_wait: Duration::from_secs(60), // TCP_TIMEWAIT_LEN 60·HZ
+            fin_wait: Duration::from_secs(60), // TCP_FIN_TIMEOUT
         }
     }
 

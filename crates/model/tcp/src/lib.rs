@@ -2,7 +2,8 @@
 //! acknowledgements and the listening side's limits, in the flavour of a stated kernel.
 //!
 //! Reference: RFC 9293, 5681, 6298, 6582, 7323, 2018 and the Linux kernels the profiles of [`Config`] name.
-//! SANS-IO: time is an argument, segments go to a [`Transmit`], nothing is allocated.
+//! SANS-IO: time is an argument, segments go to a [`Transmit`]; nothing is allocated, except to
+//! find an ensemble's share.
 //!
 //! Left out: octets (a segment says how many), addresses, SACK-based recovery, CUBIC, ECN, urgent data.
 
@@ -14,6 +15,7 @@ mod listen;
 mod reorder;
 mod rtt;
 mod segment;
+mod shared;
 mod stack;
 
 pub use airperf_units::ConfigError;
@@ -22,4 +24,5 @@ pub use config::Config;
 pub use endpoint::{Endpoint, HalfOpen, Signals, State, Transmit};
 pub use listen::Listener;
 pub use segment::{Flags, IP_HEADER_BYTES, MAX_STREAM_BYTES, Segment};
+pub use shared::{Inherited, Shared, SharedState};
 pub use stack::Stack;

@@ -31,6 +31,18 @@ impl Rtt {
         self.srtt_times_8 = self.srtt_times_8 - srtt + rtt;
     }
 
+    /// The mean of two estimates, of which one may be none.
+    pub(crate) fn merged(self, other: Self) -> Self {
+        match (self.srtt_times_8, other.srtt_times_8) {
+            (0, _) => other,
+            (_, 0) => self,
+            (a, b) => Self {
+                srtt_times_8: a.midpoint(b),
+                rttvar_times_4: self.rttvar_times_4.midpoint(other.rttvar_times_4),
+            },
+        }
+    }
+
     /// The smoothed round trip, once there was a sample.
     pub(crate) fn smoothed(&self) -> Option<Duration> {
         (self.srtt_times_8 > 0).then(|| Duration::from_us(u64::from(self.srtt_times_8 / 8)))

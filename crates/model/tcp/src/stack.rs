@@ -13,6 +13,8 @@ use airperf_units::{Duration, Time};
 pub struct Stack {
     config: Config,
     phase: Duration,
+    /// Where the scans of the SYN queue lie.
+    scan_phase: Duration,
     payload: u32,
     /// Waits up to this are exact to a jiffy.
     exact: Duration,
@@ -27,14 +29,16 @@ const LEVEL: u64 = 63;
 const WIDER: u64 = 8;
 
 impl Stack {
-    /// A host with ticks at `phase` past every multiple of the jiffy.
+    /// A host with ticks at `phase` past every multiple of the jiffy, and scans of the SYN queue past every multiple
+    /// of theirs.
     pub fn new(config: Config, phase: Duration) -> Self {
+        let scan_phase = Duration::from_ns(phase.as_ns() % config.synack_scan.as_ns().max(1));
         let phase = Duration::from_ns(phase.as_ns() % config.jiffy.as_ns());
         let (exact, late) = match config.timer_wheel {
             true => (config.jiffy * LEVEL, config.jiffy),
             false => (Duration::from_ns(u64::MAX), Duration::ZERO),
         };
-        Self { payload: config.segment_payload_bytes(), phase, exact, late, config }
+        Self { payload: config.segment_payload_bytes(), phase, scan_phase, exact, late, config }
     }
 
     /// The configuration.
@@ -91,7 +95,7 @@ impl Stack {
         if scan == Duration::ZERO {
             return at;
         }
-        let before = floor(at, scan, self.phase);
+        let before = floor(at, scan, self.scan_phase);
         if before == at { at } else { before + scan }
     }
 

@@ -45,7 +45,7 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
         seed: top.seed,
         link,
         tcp: tcp.config,
-        server: Server { station: StationId(0), http: server.config },
+        server: Server { station: StationId(0), http: server.finish(), tick_phase: server.tick_phase },
         clients,
         stations,
         record,

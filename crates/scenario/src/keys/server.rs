@@ -4,30 +4,69 @@
 //! several servers.
 
 use crate::setting::{Form, Key, MS, S, Setting, count, size, time};
-use airperf_http::ServerConfig;
+use airperf_http::{AdmissionConfig, Policy, Refusal, ServerConfig};
+use airperf_units::Duration;
 
 /// What `[server]` says about the program; its station is a [`super::client::Station`].
 pub(crate) struct Server {
     profile: &'static str,
     pub(crate) config: ServerConfig,
+    pub(crate) admission: AdmissionPart,
+    pub(crate) tick_phase: Option<Duration>,
+}
+
+/// What the keys of admission control say; [`Server::finish`] puts them together.
+#[derive(Clone, Copy)]
+pub(crate) struct AdmissionPart {
+    policy: &'static str,
+    limit: u32,
+    target: Duration,
+    wait: Duration,
+    refusal: Refusal,
+}
+
+impl Default for AdmissionPart {
+    /// Off. Eight transfers fill any link of today's scenarios and leave each an eighth of it; a second is what users
+    /// wait without losing their thought (Nielsen 1993, §5.5); both are ours.
+    fn default() -> Self {
+        let second = Duration::from_secs(1);
+        Self { policy: "none", limit: 8, target: second, wait: second, refusal: Refusal::Unavailable }
+    }
 }
 
 impl Server {
     /// The profile called `name`, unchanged.
     fn of(name: &str) -> Option<Self> {
         let profile = ServerConfig::PROFILES.into_iter().find(|profile| *profile == name)?;
-        Some(Self { profile, config: ServerConfig::profile(name)? })
+        Some(Self { profile, config: ServerConfig::profile(name)?, ..Self::default() })
+    }
+
+    /// The program with its admission control.
+    pub(crate) fn finish(&self) -> ServerConfig {
+        let AdmissionPart { policy, limit, target, wait, refusal } = self.admission;
+        let policy = match policy {
+            "concurrent" => Some(Policy::Concurrent { limit }),
+            "adaptive" => Some(Policy::Adaptive { target }),
+            _ => None,
+        };
+        let admission = policy.map(|policy| AdmissionConfig { policy, wait, refusal });
+        ServerConfig { admission, ..self.config.clone() }
     }
 }
 
 impl Default for Server {
     fn default() -> Self {
-        Self { profile: "apache-1.3", config: ServerConfig::apache_1_3() }
+        Self {
+            profile: "apache-1.3",
+            config: ServerConfig::apache_1_3(),
+            admission: AdmissionPart::default(),
+            tick_phase: None,
+        }
     }
 }
 
 /// Keys of `[server]`; `profile` comes first because it sets all others.
-pub(crate) static SERVER: [Key<Server>; 13] = [
+pub(crate) static SERVER: [Key<Server>; 19] = [
     Key::new(
         "profile",
         Form::Word,
@@ -123,4 +162,57 @@ pub(crate) static SERVER: [Key<Server>; 13] = [
         |server, s| server.config.max_requests_per_connection = s.optional(Setting::count),
     )
     .words(&["unlimited"]),
+    Key::new(
+        "admission",
+        Form::Word,
+        "Admission control: none; at most `admission_limit` transfers at once; as many as keep nine of ten within `admission_target`.",
+        |server: &Server| Setting::Word(server.admission.policy),
+        |server, s| server.admission.policy = s.word().unwrap_or_default(),
+    )
+    .words(&["none", "concurrent", "adaptive"]),
+    Key::new(
+        "admission_limit",
+        count(1, 1_000_000),
+        "Transfers at once with `concurrent` admission.",
+        |server| Setting::of_count(server.admission.limit),
+        |server, s| server.admission.limit = s.count(),
+    ),
+    Key::new(
+        "admission_target",
+        time(MS, 3600 * S),
+        "Time that nine of ten transfers may take with `adaptive` admission, from admission to the last octet acknowledged.",
+        |server| Setting::of_time(server.admission.target),
+        |server, s| server.admission.target = s.time(),
+    ),
+    Key::new(
+        "admission_wait",
+        time(0, 3600 * S),
+        "Longest wait of a request for its admission; one that would wait longer is refused at once.",
+        |server| Setting::of_time(server.admission.wait),
+        |server, s| server.admission.wait = s.time(),
+    ),
+    Key::new(
+        "admission_refusal",
+        Form::Word,
+        "What a refused request gets: a short `503 Service Unavailable` and a close, or a reset.",
+        |server: &Server| {
+            Setting::Word(match server.admission.refusal {
+                Refusal::Unavailable => "503",
+                Refusal::Reset => "reset",
+            })
+        },
+        |server, s| {
+            server.admission.refusal =
+                if s.word() == Some("reset") { Refusal::Reset } else { Refusal::Unavailable };
+        },
+    )
+    .words(&["503", "reset"]),
+    Key::new(
+        "tick_phase",
+        time(0, S),
+        "Where the server's clock ticks and its scans of the SYN queue (`tcp.synack_scan`) lie after the run's start; random: its ticks are anywhere within `tcp.jiffy`, and scans fall on ticks.",
+        |server: &Server| server.tick_phase.map_or(Setting::Word("random"), Setting::of_time),
+        |server, s| server.tick_phase = s.optional(Setting::time),
+    )
+    .words(&["random"]),
 ];

@@ -4,7 +4,7 @@
 //! settings for the two ends of a connection.
 
 use crate::setting::{Form, Key, MS, S, Setting, US, count, size, time};
-use airperf_tcp::{Config, Congestion};
+use airperf_tcp::{Config, Congestion, SharedState};
 
 /// What `[tcp]` says.
 pub(crate) struct Tcp {
@@ -30,7 +30,7 @@ impl Default for Tcp {
 }
 
 /// Keys of `[tcp]`; `profile` comes first because it sets all others.
-pub(crate) static TCP: [Key<Tcp>; 31] = [
+pub(crate) static TCP: [Key<Tcp>; 33] = [
     Key::new(
         "profile",
         Form::Word,
@@ -261,4 +261,31 @@ pub(crate) static TCP: [Key<Tcp>; 31] = [
         |tcp| Setting::of_time(tcp.config.fin_wait),
         |tcp, s| tcp.config.fin_wait = s.time(),
     ),
+    Key::new(
+        "back_pressure",
+        Form::Flag,
+        "Whether a connection asks for room in its host's transmit queue before it sends, and waits in line while there is none: nothing is refused by the own queue then.",
+        |tcp| Setting::Flag(tcp.config.back_pressure),
+        |tcp, s| tcp.config.back_pressure = s.flag(),
+    ),
+    Key::new(
+        "shared_state",
+        Form::Word,
+        "What a new connection takes over from others of the same two hosts: nothing; round trip, threshold and window of those that closed; or its part of the window of those beside it.",
+        |tcp: &Tcp| {
+            Setting::Word(match tcp.config.shared_state {
+                SharedState::None => "none",
+                SharedState::Temporal => "temporal",
+                SharedState::Ensemble => "ensemble",
+            })
+        },
+        |tcp, s| {
+            tcp.config.shared_state = match s.word() {
+                Some("temporal") => SharedState::Temporal,
+                Some("ensemble") => SharedState::Ensemble,
+                _ => SharedState::None,
+            }
+        },
+    )
+    .words(&["none", "temporal", "ensemble"]),
 ];

@@ -4,6 +4,7 @@
 //! TIME-WAIT is forgotten early when the server's end is gone and no packet of the connection is under way,
 //! because then nobody could tell the difference; so memory follows the connections that are alive.
 
+use crate::gate::Gate;
 use airperf_http::{Client, Session};
 use airperf_tcp::{Endpoint, State};
 use airperf_units::Time;
@@ -20,6 +21,7 @@ pub(crate) struct Connection {
     pub(crate) wake: Time,
     pub(crate) client: Client,
     pub(crate) session: Session,
+    pub(crate) gate: Gate,
     pub(crate) client_tcp: Endpoint,
     pub(crate) server_tcp: Endpoint,
 }
@@ -81,6 +83,11 @@ impl Connections {
     /// The most that were alive at once.
     pub(crate) fn most(&self) -> usize {
         self.most
+    }
+
+    /// Those alive of one client, by place.
+    pub(crate) fn alive_of(&mut self, client_index: u32) -> impl Iterator<Item = &mut Connection> {
+        self.places.iter_mut().filter(move |c| c.number != NOBODY && c.client_index == client_index)
     }
 
     /// Those alive, in order of their numbers.

@@ -9,9 +9,11 @@
 //! servers, UDP.
 
 mod connection;
+mod gate;
 mod net;
 mod observer;
 mod payload;
+mod pressure;
 mod record;
 mod run;
 mod server;

@@ -1,8 +1,11 @@
 //! The link, its observer, and the way from an endpoint to its transmit queue.
+//!
+//! With back-pressure whoever finds its transmit queue full waits in a line of its station; see [`Pressure`].
 
+use crate::pressure::{Pressure, Waiter};
 use crate::{Observer, Payload};
 use airperf_link::{Arrival, Destination, FrameEvent, Link, LossCause, Outlet, Packet, StationId};
-use airperf_tcp::{Segment, Transmit};
+use airperf_tcp::{Flags, Segment, Transmit};
 use airperf_units::Time;
 
 /// A link and who watches it.
@@ -17,6 +20,8 @@ pub(crate) struct Net<L, O> {
     pub(crate) frames: u64,
     /// Frames and octets the server's interface sent since its processor was last charged.
     pub(crate) server_load: (u64, u64),
+    /// Who waits for room in a transmit queue; `None` without back-pressure.
+    pub(crate) pressure: Option<Box<Pressure>>,
 }
 
 /// Which way a segment goes.
@@ -40,22 +45,27 @@ pub(crate) struct Port<'a, L, O> {
 impl<L: Link<Payload>, O: Observer> Transmit for Port<'_, L, O> {
     #[inline]
     fn transmit(&mut self, segment: &Segment) -> bool {
-        let Route { from, to, connection, slot, to_server } = self.route;
-        let packet = Packet {
-            to: Destination::Station(to),
-            bytes: segment.ip_bytes(),
-            payload: Payload { segment: *segment, connection, packet: self.net.packets, slot, to_server },
+        // A reset belongs to no endpoint that could wait for it: the segment itself stands in line.
+        let taken = if self.net.pressure.is_some()
+            && segment.flags.has(Flags::RST)
+            && !self.net.has_room(self.route.from)
+        {
+            self.net.wait(self.route.from, Waiter::Reset { route: self.route, segment: *segment });
+            true
+        } else {
+            self.net.offer(self.now, self.route, segment)
         };
-        self.net.packets += 1;
-        let queued = self.net.link.arrive(self.now, from, packet) == Arrival::Queued;
-        self.net.observer.offered(self.now, from, &packet, queued);
-        *self.under_way += u32::from(queued);
-        self.net.refused += u64::from(!queued);
-        if !to_server {
-            self.net.server_load.0 += 1;
-            self.net.server_load.1 += u64::from(packet.bytes);
+        *self.under_way += u32::from(taken);
+        taken
+    }
+
+    fn has_room(&mut self) -> bool {
+        let Route { from, connection, slot, to_server, .. } = self.route;
+        let room = self.net.has_room(from);
+        if !room {
+            self.net.wait(from, Waiter::Endpoint { slot, number: connection, to_server });
         }
-        queued
+        room
     }
 }
 
@@ -70,7 +80,51 @@ impl<L: Link<Payload>, O: Observer> Net<L, O> {
             lost: 0,
             frames: 0,
             server_load: (0, 0),
+            pressure: None,
         }
+    }
+
+    /// Offers a segment to a transmit queue; false when it was refused.
+    #[inline]
+    pub(crate) fn offer(&mut self, now: Time, route: Route, segment: &Segment) -> bool {
+        let Route { from, to, connection, slot, to_server } = route;
+        let packet = Packet {
+            to: Destination::Station(to),
+            bytes: segment.ip_bytes(),
+            payload: Payload { segment: *segment, connection, packet: self.packets, slot, to_server },
+        };
+        self.packets += 1;
+        let queued = self.link.arrive(now, from, packet) == Arrival::Queued;
+        self.observer.offered(now, from, &packet, queued);
+        self.refused += u64::from(!queued);
+        if !to_server {
+            self.server_load.0 += 1;
+            self.server_load.1 += u64::from(packet.bytes);
+        }
+        queued
+    }
+
+    /// Whether `from`'s transmit queue has room, and nobody was first.
+    fn has_room(&self, from: StationId) -> bool {
+        self.pressure.as_ref().is_none_or(|p| p.may_pass(from) && p.has_place(from, &self.link.queue(from)))
+    }
+
+    fn wait(&mut self, from: StationId, waiter: Waiter) {
+        if let Some(pressure) = &mut self.pressure {
+            pressure.wait(from, waiter);
+        }
+    }
+
+    /// Whether a transmit queue for which somebody waits has got room.
+    #[inline]
+    pub(crate) fn is_room_freed(&self) -> bool {
+        self.pressure.as_ref().is_some_and(|pressure| pressure.is_freed())
+    }
+
+    /// The next in line where there is room; it may pass until [`Pressure::passed`].
+    pub(crate) fn next_waiter(&mut self) -> Option<Waiter> {
+        let Self { pressure, link, .. } = self;
+        pressure.as_mut()?.next(|station| link.queue(station))
     }
 
     /// Lets the link run until something arrived or was lost, which is then in the inbox, or until `end`;
@@ -82,6 +136,7 @@ impl<L: Link<Payload>, O: Observer> Net<L, O> {
             observer: &mut self.observer,
             lost: &mut self.lost,
             frames: &mut self.frames,
+            pressure: self.pressure.as_deref_mut(),
         };
         self.link.run(end, &mut outlet)
     }
@@ -92,6 +147,7 @@ struct Inbox<'a, O> {
     observer: &'a mut O,
     lost: &'a mut u64,
     frames: &'a mut u64,
+    pressure: Option<&'a mut Pressure>,
 }
 
 impl<O: Observer> Outlet<Payload> for Inbox<'_, O> {
@@ -108,8 +164,11 @@ impl<O: Observer> Outlet<Payload> for Inbox<'_, O> {
     }
 
     #[inline]
-    fn departed(&mut self, at: Time, _from: StationId, packet: &Packet<Payload>) {
+    fn departed(&mut self, at: Time, from: StationId, packet: &Packet<Payload>) {
         self.observer.departed(at, packet);
+        if let Some(pressure) = &mut self.pressure {
+            pressure.freed(from);
+        }
     }
 
     #[inline]
@@ -120,6 +179,6 @@ impl<O: Observer> Outlet<Payload> for Inbox<'_, O> {
 
     #[inline]
     fn is_waiting(&self) -> bool {
-        !self.inbox.is_empty()
+        !self.inbox.is_empty() || self.pressure.as_ref().is_some_and(|pressure| pressure.is_freed())
     }
 }

@@ -78,6 +78,14 @@ pub fn run(
 }
 
 fn counts(totals: &Totals) -> BTreeMap<String, u64> {
+    let admission = totals.admission.into_iter().flat_map(|admission| {
+        [
+            ("admission_admitted", admission.admitted),
+            ("admission_deferred", admission.deferred),
+            ("admission_refused", admission.refused),
+            ("admission_abandoned", admission.abandoned),
+        ]
+    });
     [
         ("connections", totals.connections),
         ("exchanges", totals.exchanges),
@@ -90,6 +98,8 @@ fn counts(totals: &Totals) -> BTreeMap<String, u64> {
         ("handshake_acks_ignored", totals.acks_ignored),
         ("connections_alive_most", totals.alive_most),
     ]
+    .into_iter()
+    .chain(admission)
     .map(|(what, count)| (what.to_owned(), count))
-    .into()
+    .collect()
 }

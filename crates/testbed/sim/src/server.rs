@@ -1,6 +1,7 @@
 //! The server's host: listening socket, process pool, processor.
 
-use airperf_http::{Cpu, ServerConfig};
+use crate::gate::Gate;
+use airperf_http::{Admission, Cpu, ServerConfig};
 use airperf_link::StationId;
 use airperf_tcp::{Listener, Stack};
 use airperf_units::{Duration, Time};
@@ -23,6 +24,7 @@ pub(crate) struct Server {
     pub(crate) waiting: VecDeque<Handle>,
     pub(crate) idle_processes: u32,
     pub(crate) cpu: Cpu<Handle>,
+    pub(crate) admission: Option<Box<Admission<Handle>>>,
     interrupts: bool,
 }
 
@@ -40,9 +42,15 @@ impl Server {
             waiting: VecDeque::with_capacity(config.backlog as usize + 2),
             idle_processes: config.max_clients,
             cpu: Cpu::new(config.max_clients as usize),
+            admission: config.admission.map(|admission| Box::new(Admission::new(admission))),
             interrupts: config.interrupt_cpu_per_frame > none || config.interrupt_cpu_per_byte > none,
             config,
         }
+    }
+
+    /// Where a new connection stands.
+    pub(crate) fn gate(&self) -> Gate {
+        if self.admission.is_some() { Gate::Idle { seen: 0 } } else { Gate::Open }
     }
 
     /// Charges the processor for `frames` interrupts with `bytes` octets in all.

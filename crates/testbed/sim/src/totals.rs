@@ -1,6 +1,6 @@
 //! Sums over a simulation, kept whoever watches.
 
-use airperf_http::{Exchange, Failure};
+use airperf_http::{AdmissionCounts, Exchange, Failure};
 use airperf_units::{Duration, Time};
 
 /// Sums over a simulation.
@@ -38,6 +38,8 @@ pub struct Totals {
     pub acks_ignored: u64,
     /// Most connections alive at once.
     pub alive_most: u64,
+    /// What the server's admission control did; `None` without one.
+    pub admission: Option<AdmissionCounts>,
 }
 
 impl Totals {

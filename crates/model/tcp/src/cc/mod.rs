@@ -44,6 +44,11 @@ impl Window {
         Self { cwnd: initial, ssthresh: u32::MAX, count: 0 }
     }
 
+    /// The window of a connection that takes over what others found.
+    pub(crate) const fn inherited(cwnd: u32, ssthresh: u32) -> Self {
+        Self { cwnd, ssthresh, count: 0 }
+    }
+
     /// A new acknowledgement outside recovery, while the window was in full use.
     #[inline]
     pub(crate) fn grow(&mut self) {

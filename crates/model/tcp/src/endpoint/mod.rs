@@ -9,6 +9,7 @@
 //! algorithm (both programs of the study switch it off) and SACK-based recovery (blocks are reported and
 //! counted in the header's length; holes are filled by NewReno).
 
+mod pressure;
 mod receive;
 mod send;
 mod timer;
@@ -20,6 +21,7 @@ use crate::cc::Window;
 use crate::reorder::Reorder;
 use crate::rtt::Rtt;
 use crate::segment::{Flags, RST_HEADER_BYTES, Segment, header_bytes};
+use crate::shared::Inherited;
 use crate::stack::Stack;
 use airperf_units::Time;
 
@@ -27,6 +29,12 @@ use airperf_units::Time;
 pub trait Transmit {
     /// Offers a segment to the host's transmit queue; false when it was refused.
     fn transmit(&mut self, segment: &Segment) -> bool;
+
+    /// Whether the host's transmit queue has room now. An endpoint that is told no waits for
+    /// [`Endpoint::on_room`]; only endpoints with [`crate::Config::back_pressure`] ask.
+    fn has_room(&mut self) -> bool {
+        true
+    }
 }
 
 /// States of a connection (RFC 9293 §3.3.2). CLOSING is FIN-WAIT-1 with the peer's FIN received.
@@ -105,8 +113,8 @@ pub struct Endpoint {
     /// Recovery, or the resending after a timeout, ends here (RFC 6582 §3.2).
     recover: u32,
     timed_end: u32,
-    window: Window,
-    rtt: Rtt,
+    pub(crate) window: Window,
+    pub(crate) rtt: Rtt,
     rcv_nxt: u32,
     /// Last acknowledgement number sent.
     rcv_acked: u32,
@@ -127,6 +135,8 @@ pub struct Endpoint {
     refused: bool,
     /// Half open, but the handshake's last acknowledgement did arrive.
     acknowledged_syn: bool,
+    /// What waits for room in the own transmit queue.
+    wants: pressure::Wants,
 }
 
 const NEVER: Time = Time::MAX;
@@ -162,25 +172,45 @@ impl Endpoint {
             closing: false,
             refused: false,
             acknowledged_syn: false,
+            wants: pressure::Wants::NOTHING,
         }
     }
 
-    fn open(&mut self, stack: &Stack, state: State) {
+    fn open(&mut self, stack: &Stack, state: State, inherited: Option<Inherited>) {
         *self = Self::closed();
         self.state = state;
-        self.window = Window::new(stack.config().initial_window);
+        self.window = match inherited {
+            None => Window::new(stack.config().initial_window),
+            Some(Inherited { rtt, cwnd, ssthresh }) => {
+                self.rtt = rtt;
+                Window::inherited(cwnd, ssthresh)
+            }
+        };
         self.rcv_window = stack.config().receive_window_bytes;
     }
 
     /// Opens a connection: sends the SYN.
-    pub fn connect(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) {
-        self.open(stack, State::SynSent);
+    pub fn connect(
+        &mut self,
+        now: Time,
+        stack: &Stack,
+        inherited: Option<Inherited>,
+        out: &mut impl Transmit,
+    ) {
+        self.open(stack, State::SynSent, inherited);
         self.send_syn(now, stack, out, Flags::default());
     }
 
     /// Answers a SYN with a SYN-ACK.
-    pub fn accept(&mut self, now: Time, stack: &Stack, syn: &Segment, out: &mut impl Transmit) {
-        self.open(stack, State::SynReceived);
+    pub fn accept(
+        &mut self,
+        now: Time,
+        stack: &Stack,
+        syn: &Segment,
+        inherited: Option<Inherited>,
+        out: &mut impl Transmit,
+    ) {
+        self.open(stack, State::SynReceived, inherited);
         self.rcv_nxt = 1;
         self.rcv_edge = 1 + self.rcv_window;
         self.peer_window = syn.window;
@@ -286,6 +316,7 @@ impl Endpoint {
         self.state = State::Closed;
         self.timer = NEVER;
         self.ack_policy.due = NEVER;
+        self.wants = pressure::Wants::NOTHING;
     }
 
     fn flight(&self, stack: &Stack) -> u32 {

@@ -1,5 +1,6 @@
 //! Arriving segments (RFC 9293 §3.10.7).
 
+use super::pressure::Wants;
 use super::{Endpoint, NEVER, Signals, State, Transmit};
 use crate::cc::Recovery;
 use crate::segment::{Flags, Segment};
@@ -157,6 +158,7 @@ impl Endpoint {
         self.snd_nxt = self.snd_nxt.max(ack);
         self.duplicates = 0;
         self.backoff = 0;
+        self.wants.remove(Wants::TIMEOUT);
         if self.snd_una == self.snd_nxt {
             self.timer = NEVER;
         } else {

@@ -1,5 +1,6 @@
 //! Sending: what may leave now, and what happens when the own transmit queue refuses it.
 
+use super::pressure::Wants;
 use super::{Endpoint, State, Transmit};
 use crate::segment::{Flags, Segment};
 use crate::stack::Stack;
@@ -7,6 +8,10 @@ use airperf_units::Time;
 
 impl Endpoint {
     pub(super) fn send_syn(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit, ack: Flags) {
+        if self.waits_for_room(stack, Wants::SYN, out) {
+            self.timer = super::NEVER; // it runs from the sending
+            return;
+        }
         let again = self.snd_max > 0;
         self.snd_nxt = 1;
         self.snd_max = 1;
@@ -60,6 +65,9 @@ impl Endpoint {
             if flight + len > self.peer_window && flight > 0 {
                 break;
             }
+            if self.waits_for_room(stack, Wants::DATA, out) {
+                break;
+            }
             let fin = self.closing && len == left;
             let seq = self.snd_nxt;
             if !self.transmit_data(now, stack, out, seq, len, fin) {
@@ -90,6 +98,9 @@ impl Endpoint {
 
     /// Sends the oldest unacknowledged segment again; false when refused locally.
     pub(super) fn resend_first(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) -> bool {
+        if self.waits_for_room(stack, Wants::RESEND, out) {
+            return true; // not refused, only later
+        }
         let left = self.data_end.saturating_sub(self.snd_una);
         let sent = self.snd_max - self.snd_una;
         let len = left.min(stack.segment_payload_bytes()).min(sent);
@@ -128,6 +139,7 @@ impl Endpoint {
         // An emulated kernel's TCP does not learn of refusals; neither does ours with feedback off.
         let accepted = out.transmit(&segment) || !stack.config().local_drop_feedback;
         if accepted {
+            self.wants.remove(Wants::ACK); // it rides on this
             self.last_sent = now;
             self.rcv_acked = self.rcv_nxt;
             self.ack_policy.acknowledged(stack.config());
@@ -140,6 +152,10 @@ impl Endpoint {
 
     /// Sends an acknowledgement alone; refused locally it is simply lost.
     pub(super) fn send_ack(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) {
+        if self.waits_for_room(stack, Wants::ACK, out) {
+            self.ack_policy.due = super::NEVER; // as soon as there is room
+            return;
+        }
         out.transmit(&Segment {
             seq: self.snd_nxt,
             ack: self.rcv_nxt,

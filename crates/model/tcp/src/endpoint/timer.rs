@@ -2,6 +2,7 @@
 //!
 //! Reference: RFC 6298 §5, RFC 9293 §3.10.8.
 
+use super::pressure::Wants;
 use super::{Endpoint, NEVER, Signals, State, Transmit};
 use crate::stack::Stack;
 use airperf_units::Time;
@@ -70,7 +71,7 @@ impl Endpoint {
         signals
     }
 
-    fn retransmit(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) -> Signals {
+    pub(super) fn retransmit(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) -> Signals {
         if self.snd_una == self.snd_max {
             // Nothing is outstanding: the own transmit queue had refused new data.
             self.push(now, stack, out);
@@ -80,6 +81,9 @@ impl Endpoint {
         let retries = if self.closing { config.orphan_retries } else { config.data_retries };
         if self.backoff >= retries {
             return self.give_up();
+        }
+        if self.waits_for_room(stack, Wants::TIMEOUT, out) {
+            return Signals::NONE; // perhaps the acknowledgement comes before there is room
         }
         let flight = (self.snd_max - self.snd_una).div_ceil(stack.segment_payload_bytes());
         self.window.timeout(flight, self.backoff == 0);

@@ -1,7 +1,7 @@
 //! Two endpoints with a wire of constant delay between them that loses what a test says.
 #![allow(dead_code, unreachable_pub, reason = "a module shared by test programs; each uses its own part")]
 
-use airperf_tcp::{Config, Endpoint, Flags, Segment, Signals, Stack, State, Transmit};
+use airperf_tcp::{Config, Endpoint, Flags, Inherited, Segment, Signals, Stack, State, Transmit};
 use airperf_units::{Duration, Time};
 
 /// What the wire does with a segment.
@@ -28,6 +28,10 @@ pub struct Pair<F> {
     pub stack: Stack,
     pub log: Vec<Line>,
     pub now: Time,
+    /// Whether the client's and the server's transmit queue have room; asked only with back-pressure.
+    pub room: [bool; 2],
+    /// What both ends begin with.
+    pub inherited: Option<Inherited>,
     pub client_signals: Vec<(Time, Signals)>,
     pub server_signals: Vec<(Time, Signals)>,
     delay: Duration,
@@ -39,6 +43,7 @@ struct Port<'a, F> {
     log: &'a mut Vec<Line>,
     under_way: &'a mut Vec<(Time, bool, Segment)>,
     rule: &'a mut F,
+    room: bool,
     now: Time,
     arrival: Time,
     from_client: bool,
@@ -55,6 +60,10 @@ impl<F: FnMut(&Line) -> Fate> Transmit for Port<'_, F> {
         }
         line.fate != Fate::Refused
     }
+
+    fn has_room(&mut self) -> bool {
+        self.room
+    }
 }
 
 macro_rules! port {
@@ -63,6 +72,7 @@ macro_rules! port {
             log: &mut $pair.log,
             under_way: &mut $pair.under_way,
             rule: &mut $pair.rule,
+            room: $pair.room[usize::from(!$from_client)],
             now: $pair.now,
             arrival: $pair.now + $pair.delay,
             from_client: $from_client,
@@ -78,6 +88,8 @@ impl<F: FnMut(&Line) -> Fate> Pair<F> {
             stack: Stack::new(config, Duration::ZERO),
             log: Vec::new(),
             now: Time::ZERO,
+            room: [true; 2],
+            inherited: None,
             client_signals: Vec::new(),
             server_signals: Vec::new(),
             delay,
@@ -87,7 +99,19 @@ impl<F: FnMut(&Line) -> Fate> Pair<F> {
     }
 
     pub fn connect(&mut self) {
-        self.client.connect(self.now, &self.stack, &mut port!(self, true));
+        self.client.connect(self.now, &self.stack, self.inherited, &mut port!(self, true));
+    }
+
+    /// The client's queue gets room and keeps it, and the client is told.
+    pub fn client_gets_room(&mut self) {
+        self.room[0] = true;
+        self.client.on_room(self.now, &self.stack, &mut port!(self, true));
+    }
+
+    /// The server's queue gets room and keeps it, and the server is told.
+    pub fn server_gets_room(&mut self) {
+        self.room[1] = true;
+        self.server.on_room(self.now, &self.stack, &mut port!(self, false));
     }
 
     pub fn client_writes(&mut self, bytes: u32) {
@@ -140,7 +164,7 @@ impl<F: FnMut(&Line) -> Fate> Pair<F> {
             let signals = self.client.receive(self.now, &self.stack, segment, &mut port!(self, true));
             self.client_signals.push((self.now, signals));
         } else if self.server.state() == State::Closed && segment.flags.has(Flags::SYN) {
-            self.server.accept(self.now, &self.stack, segment, &mut port!(self, false));
+            self.server.accept(self.now, &self.stack, segment, self.inherited, &mut port!(self, false));
         } else {
             let signals = self.server.receive(self.now, &self.stack, segment, &mut port!(self, false));
             self.server_signals.push((self.now, signals));

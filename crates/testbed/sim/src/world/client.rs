@@ -14,6 +14,7 @@ use airperf_units::Time;
 impl<L: Link<Payload>, O: Observer> World<L, O> {
     /// Opens a client's connection that is due now.
     pub(super) fn open(&mut self, now: Time, client_index: u32) {
+        let inherited = self.inherited(client_index, false);
         let Self { net, connections, clients, server, timers, .. } = self;
         let host = &mut clients[client_index as usize];
         let Some(demand) = host.next else { return };
@@ -45,6 +46,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             wake: Time::MAX,
             client: Client::open(&host.config, now, demand.due, reply),
             session: Session::new(request_bytes, reply),
+            gate: server.gate(),
             client_tcp: Endpoint::closed(),
             server_tcp: Endpoint::closed(),
         });
@@ -52,7 +54,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             let (from, to) = (host.station, server.station);
             let route = Route { from, to, connection: number, slot, to_server: true };
             let mut port = Port { net, under_way: &mut c.under_way, now, route };
-            c.client_tcp.connect(now, &host.stack, &mut port);
+            c.client_tcp.connect(now, &host.stack, inherited, &mut port);
             c.wake = now + self.first_look;
             timers.push(c.wake, Event::Wake { slot });
         }

@@ -3,19 +3,22 @@
 //! Deterministic: at equal times the link comes before the processor, the processor before timers, and
 //! timers in order of asking. Nothing is allocated per frame once tables and buffers have their size.
 
+mod admission;
 mod client;
+mod remedies;
 mod server;
 
 use crate::connection::{Connection, Connections};
 use crate::net::Net;
 use crate::observer::Ended;
+use crate::pressure::Pressure;
 use crate::server::Server;
 use crate::timers::{Event, Timers};
 use crate::{Observer, Payload, Totals};
 use airperf_http::ClientConfig;
 use airperf_link::{Link, StationId};
 use airperf_scenario::Scenario;
-use airperf_tcp::Stack;
+use airperf_tcp::{Shared, Stack};
 use airperf_units::{Duration, StreamKey, Time};
 use airperf_workload::{Demand, Schedule};
 
@@ -24,6 +27,8 @@ struct ClientHost {
     station: StationId,
     config: ClientConfig,
     stack: Stack,
+    /// What its TCP knows of the server, and the server's of it.
+    shared: [Shared; 2],
     schedule: Schedule,
     next: Option<Demand>,
 }
@@ -50,7 +55,9 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         // Where a host's ticks lie was decided when it was booted.
         let stack = |station: StationId| {
             let jiffy = scenario.tcp.jiffy;
-            let phase = jiffy.mul_f64(key.indexed("tick", u64::from(station.0)).unit());
+            let drawn = || jiffy.mul_f64(key.indexed("tick", u64::from(station.0)).unit());
+            let given = scenario.server.tick_phase.filter(|_| station == scenario.server.station);
+            let phase = given.unwrap_or_else(drawn);
             Stack::new(scenario.tcp.clone(), phase)
         };
         let mut timers = Timers::default();
@@ -62,14 +69,15 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
                 timers.push(demand.due, Event::Arrival { client: index as u32 });
             }
             let (station, config) = (client.station, client.http.clone());
-            clients.push(ClientHost { station, config, stack: stack(station), schedule, next });
+            let shared = <[Shared; 2]>::default();
+            clients.push(ClientHost { station, config, stack: stack(station), shared, schedule, next });
         }
         if let Some(interval) = observer.queue_interval() {
             timers.push(Time::ZERO + interval, Event::Sample);
         }
         let station = scenario.server.station;
         Self {
-            net: Net::new(link, observer),
+            net: Net { pressure: Pressure::of(scenario), ..Net::new(link, observer) },
             connections: Connections::default(),
             clients,
             server: Server::new(station, scenario.server.http.clone(), stack(station)),
@@ -90,6 +98,9 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             let now = self.net.run_until(host.min(end));
             if !self.net.inbox.is_empty() {
                 self.take_inbox();
+                self.give_room(now);
+            } else if self.net.is_room_freed() {
+                self.give_room(now);
             } else if host > end {
                 break;
             } else if cpu == now {
@@ -163,7 +174,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             self.forget(slot, number);
             return;
         }
-        let programs = c.client.deadline().min(c.session.deadline());
+        let programs = c.client.deadline().min(c.session.deadline()).min(c.gate.deadline());
         let raw = c.client_tcp.raw_deadline().min(c.server_tcp.raw_deadline()).min(programs);
         if raw == Time::MAX
             || raw.saturating_since(Time::ZERO + self.jiffy) >= c.wake.saturating_since(Time::ZERO)
@@ -184,6 +195,9 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         if let Some(c) = self.connections.get(slot, number) {
             let ended = ended(c);
             self.net.observer.ended(&ended);
+            let [at_client, at_server] = &mut self.clients[c.client_index as usize].shared;
+            at_client.learn(&c.client_tcp);
+            at_server.learn(&c.server_tcp);
             self.connections.free(slot);
         }
     }
@@ -210,6 +224,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         self.totals.refused = self.net.refused;
         self.totals.lost = self.net.lost;
         self.totals.frames = self.net.frames;
+        self.totals.admission = self.server.admission.as_ref().map(|admission| admission.counts());
         self.totals.alive_most = self.connections.most() as u64;
         (self.totals, self.net.link, self.net.observer)
     }

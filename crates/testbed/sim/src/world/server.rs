@@ -22,8 +22,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         let state = c.server_tcp.state();
         if state == State::Closed && flags.has(Flags::SYN) {
             if server.listener.admits_syn() {
-                server.listener.opened();
-                c.server_tcp.accept(now, &server.stack, &payload.segment, &mut port);
+                self.answer_syn(now, payload);
             } else {
                 totals.syns_ignored += 1;
             }
@@ -53,17 +52,36 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         self.employ_processes(now);
     }
 
+    #[inline]
+    fn answer_syn(&mut self, now: Time, payload: &Payload) {
+        let (slot, number) = (payload.slot, payload.connection);
+        let Some(client_index) = self.connections.get(slot, number).map(|c| c.client_index) else { return };
+        let inherited = self.inherited(client_index, true);
+        let Self { net, connections, clients, server, .. } = self;
+        let Some(c) = connections.get(slot, number) else { return };
+        let to = clients[client_index as usize].station;
+        let route = Route { from: server.station, to, connection: number, slot, to_server: false };
+        let mut port = Port { net, under_way: &mut c.under_way, now, route };
+        server.listener.opened();
+        c.server_tcp.accept(now, &server.stack, &payload.segment, inherited, &mut port);
+    }
+
     /// Lets idle processes accept connections.
     #[inline]
     pub(super) fn employ_processes(&mut self, now: Time) {
-        while self.server.idle_processes > 0 {
-            let Some(handle) = self.server.waiting.pop_front() else { return };
-            self.server.listener.accepted();
-            let Some(c) = self.connections.get(handle.slot, handle.number) else { continue };
-            self.server.idle_processes -= 1;
-            c.session.accept(&self.server.config, now);
-            self.drive_session(now, handle);
-            self.settle(now, handle.slot, handle.number);
+        loop {
+            while self.server.idle_processes > 0 {
+                let Some(handle) = self.server.waiting.pop_front() else { break };
+                self.server.listener.accepted();
+                let Some(c) = self.connections.get(handle.slot, handle.number) else { continue };
+                self.server.idle_processes -= 1;
+                c.session.accept(&self.server.config, now);
+                self.drive_session(now, handle);
+                self.settle(now, handle.slot, handle.number);
+            }
+            if !self.admit_waiting(now) {
+                return;
+            }
         }
     }
 
@@ -71,8 +89,10 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
     #[inline]
     pub(super) fn drive_session(&mut self, now: Time, handle: Handle) {
         loop {
+            self.pass_gate(now, handle);
             let Some(c) = self.connections.get(handle.slot, handle.number) else { return };
-            let (received, closed) = (c.server_tcp.received_bytes(), c.server_tcp.peer_has_closed());
+            let received = c.gate.visible(c.server_tcp.received_bytes());
+            let closed = c.server_tcp.peer_has_closed();
             let step = c.session.advance(&self.server.config, now, received, closed);
             if !self.session_does(now, handle, step) {
                 return;
@@ -96,12 +116,14 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
                 false
             }
             SessionStep::Write(bytes) => {
+                c.gate.answer(c.server_tcp.received_bytes());
                 c.server_tcp.write(now, &server.stack, bytes, &mut port);
                 true
             }
             SessionStep::Close => {
                 c.server_tcp.close(now, &server.stack, &mut port);
                 server.idle_processes += 1;
+                self.leave_gate(now, handle);
                 false
             }
         }
@@ -122,6 +144,24 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         self.settle(now, handle.slot, handle.number);
     }
 
+    /// TCP may have given a connection up; `half_open` says whether it still was, and young.
+    pub(super) fn server_given_up(
+        &mut self,
+        slot: u32,
+        number: u32,
+        signals: Signals,
+        half_open: Option<bool>,
+    ) {
+        if !signals.has(Signals::GIVEN_UP) {
+            return;
+        }
+        if let Some(young) = half_open {
+            self.server.listener.left(young);
+        }
+        let Some(c) = self.connections.get(slot, number) else { return };
+        c.session.on_broken();
+    }
+
     pub(super) fn server_timer(&mut self, now: Time, slot: u32, number: u32) {
         let Self { net, connections, clients, server, .. } = self;
         let Some(c) = connections.get(slot, number) else { return };
@@ -135,13 +175,10 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             if change == HalfOpen::Aged {
                 server.listener.aged();
             }
-            if signals.has(Signals::GIVEN_UP) {
-                if half_open {
-                    server.listener.left(young);
-                }
-                c.session.on_broken();
-            }
+            self.server_given_up(slot, number, signals, half_open.then_some(young));
         }
+        self.gate_timer(now, Handle { slot, number });
+        let Some(c) = self.connections.get(slot, number) else { return };
         if c.session.deadline() <= now {
             let step = c.session.on_timer(now);
             self.session_does(now, Handle { slot, number }, step);
