@@ -256,10 +256,6 @@ scenario = "bai2006-e1"
 seed = 7
 limits = ["Small."]
 
-[figures]
-durations = [10, 40]
-queues = [40]
-
 [[experiment]]
 id = "E1"
 repetitions = 2
@@ -286,11 +282,47 @@ quick = { levels = ["10/s"], repetitions = 1 }
 [[experiment.variant]]
 name = "emu"
 testbeds = ["emu"]
+beside = "sweep"
 factor = "rate"
 key = "client.rate"
 levels = ["10/s"]
 repetitions = 1
 set = { duration = "2s", drain = "1s" }
+
+[[experiment.figure]]
+name = "panels"
+kind = "panels"
+x = "rate"
+panels = ["transactions", "response", "errors"]
+series = [
+  { variant = "sweep", label = "sim" },
+  { variant = "emu", testbed = "emu", label = "emulated" },
+]
+
+[[experiment.figure]]
+name = "durations"
+kind = "durations"
+variant = "sweep"
+levels = [10, 40]
+
+[[experiment.figure]]
+name = "distributions"
+kind = "distributions"
+variant = "sweep"
+levels = [10, 40]
+
+[[experiment.figure]]
+name = "queues"
+title = "Queues"
+kind = "queues"
+variant = "sweep"
+levels = [40]
+
+[[experiment.figure]]
+name = "airtime"
+kind = "airtime"
+variant = "airtime"
+x = "rate"
 """
 
 TARGETS = """

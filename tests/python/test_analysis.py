@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from airperf.analysis import measures, series
-from airperf.analysis.measures import Rung
+from airperf.analysis import series
+from airperf.analysis.measures import RUN_MEASURES, SWEEP_MEASURES, Rung
 from airperf.analysis.summary import summary
 from airperf.analysis.tables import Tables, load
 from airperf.records import open_run
@@ -28,6 +29,11 @@ def steady(rate: int, seconds: int = 10, response_ms: int = 5) -> list[Exchange]
 
 def opened(folder: Path) -> Tables:
     return load(open_run(folder))
+
+
+def measure(name: str, records: Any, parameters: dict[str, Any]) -> float | None:
+    value: float | None = {**RUN_MEASURES, **SWEEP_MEASURES}[name](records, parameters)  # type: ignore[operator]
+    return value
 
 
 def test_summary_of_a_steady_run(tmp_path: Path, make_run: MakeRun) -> None:
@@ -101,35 +107,35 @@ def queue_rows(station: int, fill_at: float | None) -> list[dict[str, float]]:
 def test_queue_fill_is_the_first_refusal(tmp_path: Path, make_run: MakeRun) -> None:
     rows = queue_rows(0, None) + queue_rows(1, 4.2)
     tables = opened(make_run(tmp_path / "a", steady(10), queues=rows))
-    assert measures.queue_fill_s(tables, {"station": "client"}) == pytest.approx(4.2)
-    assert measures.queue_fill_s(tables, {"station": "server"}) is None
+    assert measure("queue_fill_s", tables, {"station": "client"}) == pytest.approx(4.2)
+    assert measure("queue_fill_s", tables, {"station": "server"}) is None
 
 
 def test_packets_of_a_transaction(tmp_path: Path, make_run: MakeRun) -> None:
     tables = opened(make_run(tmp_path / "a", steady(10)))
-    assert measures.packets_per_transaction(tables, {}) == 10
-    assert measures.packets_per_transaction(tables, {"side": "client"}) == 6
-    assert measures.packets_per_transaction(tables, {"side": "server"}) == 4
+    assert measure("packets_per_transaction", tables, {}) == 10
+    assert measure("packets_per_transaction", tables, {"side": "client"}) == 6
+    assert measure("packets_per_transaction", tables, {"side": "server"}) == 4
 
 
 def test_measures_of_connection_durations(tmp_path: Path, make_run: MakeRun) -> None:
     durations = [8.0] * 50 + [12.0] * 30 + [3000.0] * 15 + [21_000.0] * 5
     tables = opened(make_run(tmp_path / "a", steady(10), durations_ms=durations))
-    assert measures.connection_share(tables, {"from_ms": 8, "to_ms": 12}) == 0.8
-    assert measures.connection_share(tables, {"from_ms": 2900, "to_ms": 3500}) == 0.15
-    assert measures.connection_longest_s(tables, {}) == 21
-    assert measures.connection_duration_ms(tables, {}) == pytest.approx(4 + 3.6 + 450 + 1050)
-    skew = measures.connection_skewness(tables, {})
+    assert measure("connection_share", tables, {"from_ms": 8, "to_ms": 12}) == 0.8
+    assert measure("connection_share", tables, {"from_ms": 2900, "to_ms": 3500}) == 0.15
+    assert measure("connection_longest_s", tables, {}) == 21
+    assert measure("connection_duration_ms", tables, {}) == pytest.approx(4 + 3.6 + 450 + 1050)
+    skew = measure("connection_skewness", tables, {})
     assert skew is not None
     assert skew > 1
     # 0.2 ms from due to the first frame
-    assert measures.transaction_time_ms(tables, {}) == pytest.approx(1507.8)
+    assert measure("transaction_time_ms", tables, {}) == pytest.approx(1507.8)
 
 
 def test_connections_that_never_opened_are_left_out_of_durations(tmp_path: Path, make_run: MakeRun) -> None:
     rows = [*steady(1), (S, None, "connect")]
     tables = opened(make_run(tmp_path / "a", rows, durations_ms=[10.0] * 10 + [9000.0]))
-    assert measures.connection_duration_ms(tables, {}) == 10.0
+    assert measure("connection_duration_ms", tables, {}) == 10.0
 
 
 def ladder(tmp_path: Path, make_run: MakeRun, carried: dict[int, int]) -> list[Rung]:
@@ -143,23 +149,23 @@ def ladder(tmp_path: Path, make_run: MakeRun, carried: dict[int, int]) -> list[R
 def test_knee_is_the_last_rate_before_the_first_loss(tmp_path: Path, make_run: MakeRun) -> None:
     # 40/s carries everything again, but lies beyond a rate that did not: not a knee.
     rungs = ladder(tmp_path, make_run, {10: 10, 20: 20, 30: 25, 40: 40})
-    assert measures.knee_rps(rungs, {}) == 20
-    assert measures.peak_rps(rungs, {}) == 40
-    assert measures.plateau_rps(rungs, {"from_rate": 30}) == pytest.approx(32.5)
-    assert measures.peak_goodput_mbps(rungs, {}) == pytest.approx(40 * 1283 * 8 / 1e6)
-    assert measures.overload_response_s(rungs, {}) == pytest.approx(0.005)
+    assert measure("knee_rps", rungs, {}) == 20
+    assert measure("peak_rps", rungs, {}) == 40
+    assert measure("plateau_rps", rungs, {"from_rate": 30}) == pytest.approx(32.5)
+    assert measure("peak_goodput_mbps", rungs, {}) == pytest.approx(40 * 1283 * 8 / 1e6)
+    assert measure("overload_response_s", rungs, {}) == pytest.approx(0.005)
 
 
 def test_a_sweep_that_never_carries_has_no_knee(tmp_path: Path, make_run: MakeRun) -> None:
     rungs = ladder(tmp_path, make_run, {20: 10, 30: 10})
-    assert measures.knee_rps(rungs, {}) is None
-    assert measures.overload_response_s(rungs, {}) is None
+    assert measure("knee_rps", rungs, {}) is None
+    assert measure("overload_response_s", rungs, {}) is None
 
 
 def test_ratio_of_losses(tmp_path: Path, make_run: MakeRun) -> None:
     rungs = ladder(tmp_path, make_run, {20: 10, 40: 30})
     by_queue = [Rung(100, rungs[0].tables), Rung(400, rungs[1].tables)]
-    assert measures.ratio(by_queue, {"of": "transaction_loss_share"}) == pytest.approx(0.5)
-    assert measures.ratio(by_queue[:1], {"of": "transaction_loss_share"}) is None
+    assert measure("ratio", by_queue, {"of": "transaction_loss_share"}) == pytest.approx(0.5)
+    assert measure("ratio", by_queue[:1], {"of": "transaction_loss_share"}) is None
     nothing_lost = ladder(tmp_path / "b", make_run, {20: 20, 40: 40})
-    assert measures.ratio(nothing_lost, {"of": "transaction_loss_share"}) is None
+    assert measure("ratio", nothing_lost, {"of": "transaction_loss_share"}) is None

@@ -90,16 +90,30 @@ def test_security_hostile_texts_in_a_study_report_are_text(call: Call, tiny: Pat
     path = out / "study.json"
     index = json.loads(path.read_text())
     hostile: dict[str, Any] = json.loads(json.dumps(index))
-    for key in ("name", "title", "question", "source", "command", "airperf", "study_sha256", "scenario"):
+    for key in ("name", "title", "question", "source", "command", "airperf", "study_sha256"):
         hostile[key] = HOSTILE
     hostile["limits"] = [HOSTILE]
+    hostile["scenarios"] = {HOSTILE: HOSTILE}
+    hostile["findings"] = {"explains": [HOSTILE], "misses": [HOSTILE]}
+    for figure in hostile["figures"]:
+        figure |= {"title": HOSTILE, "caption": HOSTILE}
+    for variant in hostile["variants"]:
+        variant |= {"what": HOSTILE, "key": HOSTILE}
+    hostile["experiments"][0]["title"] = HOSTILE
     hostile["earlier_sha256"] = [HOSTILE]
     hostile["unable"] = {"emu": HOSTILE}
     hostile["engines"] = {HOSTILE: HOSTILE}
     texts = dict.fromkeys(("parameter", "fitted_to", "stands_for"), HOSTILE)
     hostile["fitted"] = [{**texts, "values": [HOSTILE]}]
     hostile["published"] = [
-        {"panel": "response", "kind": "level", "rate": [1, 40], "value": 3, "text": HOSTILE}
+        {
+            "figure": "panels",
+            "panel": "transactions",
+            "kind": "level",
+            "at": [1, 40],
+            "value": 3,
+            "text": HOSTILE,
+        }
     ]
     for row in hostile["targets"]:
         row |= {"what": HOSTILE, "unit": HOSTILE, "note": HOSTILE, "published_text": HOSTILE}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
-
 import pytest
 
 from airperf.analysis.intervals import Interval
 from airperf.analysis.measures import RUN_MEASURES, SWEEP_MEASURES
-from airperf.analysis.scoreboard import COMPARISONS, Row, verdict
+from airperf.analysis.scoreboard import COMPARISONS, PAIRED, Row, verdict
+from airperf.experiment import load_study
+from airperf.plots.panels import PANELS
+from airperf.report.study_figures import KINDS
 from airperf.scenario import installed
 
 
@@ -47,18 +48,37 @@ def test_a_row_has_the_shape_of_the_contract() -> None:
 
 def test_every_target_names_a_known_measure_variant_and_comparison() -> None:
     for folder in installed("studies").glob("*/"):
-        study = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8"))
-        targets = tomllib.loads((folder / "targets.toml").read_text(encoding="utf-8"))
-        variants = {v["name"] for e in study["experiment"] for v in e["variant"]}
-        assert targets["row"]
+        study = load_study(str(folder))
+        variants = {v.name for v in study.variants}
+        assert len(variants) == len(study.variants), "rows and figures name variants without their experiment"
+        assert study.targets
         seen = set()
-        for row in targets["row"]:
+        for row in study.targets:
             assert row["id"] not in seen
             seen.add(row["id"])
-            assert row["measure"] in RUN_MEASURES.keys() | SWEEP_MEASURES.keys()
-            assert row["variant"] in variants
+            assert row["measure"] in RUN_MEASURES.keys() | SWEEP_MEASURES.keys() | {PAIRED}, row["id"]
+            assert row["variant"] in variants, row["id"]
+            assert row.get("of", "jain") in RUN_MEASURES, row["id"]
             assert row.get("compare", "near") in COMPARISONS
             assert row["what"]
             assert row["unit"]
             if row.get("compare") == "near":
                 assert row["tolerance"] > 0
+
+
+def test_every_figure_names_a_known_kind_variant_and_panel() -> None:
+    for folder in installed("studies").glob("*/"):
+        study = load_study(str(folder))
+        variants = {v.name for v in study.variants}
+        names = [figure["name"] for figure in study.figures]
+        assert len(names) == len(set(names))
+        for figure in study.figures:
+            assert figure["kind"] in KINDS
+            used = [figure["variant"]] if "variant" in figure else []
+            used += [one["variant"] for one in figure.get("series", ())]
+            assert used, figure["name"]
+            assert set(used) <= variants, figure["name"]
+            assert set(figure.get("panels", ())) <= PANELS.keys(), figure["name"]
+        for item in study.published:
+            (figure,) = [f for f in study.figures if f["name"] == item["figure"]]
+            assert item["panel"] in figure["panels"]

@@ -328,7 +328,7 @@ def test_fault_38_a_level_that_the_scenario_refuses(call: Call, tiny: Path, tmp_
     answer = call("study", str(tiny), *SIM, "--out", str(tmp_path / "out"))
     assert answer.code == 2
     assert "`mbps` is no unit" in answer.err
-    assert "tiny/study.toml:23:10:" in answer.err
+    assert "tiny/study.toml:19:10:" in answer.err
     (tiny / "study.toml").write_text(text.replace("10..40 step 10 /s", "10..40 step 10 ms"))
     answer = call("study", str(tiny), *SIM, "--out", str(tmp_path / "out"))
     assert answer.code == 2

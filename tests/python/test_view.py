@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from airperf.analysis.panels import airtime_shares, by_rate, emulated_against_simulated
+from airperf.analysis.beside import emulated_against_simulated
+from airperf.analysis.panels import QUANTITIES, airtime_shares, by_level
 from airperf.analysis.scoreboard import measure
 from airperf.analysis.view import StudyView
 from airperf.errors import RecordError
@@ -36,7 +37,8 @@ def campaign(folder: Path, points: Sequence[dict[str, Any]]) -> StudyView:
         "factors": {"rate": 10},
     }
     entries = [{**defaults, "id": f"p{n}", "key": f"k{n}", **point} for n, point in enumerate(points)]
-    index = {"schema": 1, "points": entries, "targets": [], "figures": {}, "published": []}
+    index = {"schema": 1, "points": entries, "targets": [], "figures": [], "published": []}
+    index["variants"] = [{"name": "emu", "beside": "kernel-tcp", "factor": "rate"}]
     (folder / "study.json").write_text(json.dumps(index))
     return StudyView(open_campaign(folder))
 
@@ -72,7 +74,7 @@ def test_fault_12_a_point_whose_generator_fell_short_is_marked(tmp_path: Path, m
     (folder / "manifest.json").write_text(json.dumps(manifest))
     view = campaign(tmp_path, [{"variant": "emu", "testbed": "emu", "run": "slow"}])
     (row,) = emulated_against_simulated(view).to_dicts()
-    assert (row["rate"], row["offered"], row["limited"]) == (10, 8, 1)
+    assert (row["level"], row["offered"], row["limited"]) == (10, 8, 1)
 
 
 def test_an_invalid_run_is_listed_and_not_used(tmp_path: Path, make_run: MakeRun) -> None:
@@ -101,9 +103,9 @@ def test_intervals_are_over_repetitions_at_one_rate(tmp_path: Path, make_run: Ma
             for repetition in range(3)
         ],
     )
-    rows = {row["quantity"]: row for row in by_rate(view, "sweep", "sim").to_dicts()}
+    rows = {row["quantity"]: row for row in by_level(view, "sweep", "sim", list(QUANTITIES)).to_dicts()}
     carried = rows["carried_rps"]
-    assert (carried["rate"], carried["mean"], carried["n"]) == (10, 9, 3)
+    assert (carried["level"], carried["mean"], carried["n"]) == (10, 9, 3)
     half = 4.302653 / 3**0.5  # Student's t(0.975, 2), standard deviation 1
     assert carried["high"] == pytest.approx(9 + half, rel=1e-6)
     assert rows["errors_connect_per_s"]["mean"] == 1

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from airperf.analysis import summary
 from airperf.analysis.intervals import Interval, order_interval, t_interval
-from airperf.analysis.measures import packets_per_transaction, transaction_loss_share
+from airperf.analysis.measures.connections import packets_per_transaction
+from airperf.analysis.measures.rates import transaction_loss_share
 from airperf.analysis.tables import ERRORS, Tables
 from airperf.errors import RecordError
 

@@ -13,9 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from airperf.analysis import gains
 from airperf.analysis.intervals import Interval, t_interval
 from airperf.analysis.measures import RUN_MEASURES, SWEEP_MEASURES, Rung
 from airperf.analysis.view import StudyView
+
+PAIRED = "gain"
+"""The measure that compares two variants, paired over repetitions (``analysis.gains``)."""
 
 COMPARISONS = ("near", "between", "above", "below")
 
@@ -74,12 +78,14 @@ def measure(view: StudyView, target: Mapping[str, Any]) -> Interval:
         runs = view.runs(variant, testbed, **factors)
         return t_interval(RUN_MEASURES[name](tables, target) for tables in runs)
     if name in SWEEP_MEASURES:
-        factor = str(target.get("factor", "rate"))
+        factor = str(target.get("factor", view.factor(variant)))
         ladders = [
             [Rung(level, tables) for level, tables in ladder]
             for ladder in view.ladders(variant, testbed, factor).values()
         ]
         return t_interval(SWEEP_MEASURES[name](ladder, target) for ladder in ladders)
+    if name == PAIRED:
+        return gains.ratio(view, target)
     raise ValueError(f"row {target['id']}: unknown measure {name!r}")
 
 

@@ -38,6 +38,8 @@ class Tables:
     """What the run summed itself, if it did (simulated runs)."""
     warmup_ns: int = 0
     """What is due before is left out (``analysis.warmup``)."""
+    run: Run | None = None
+    """Where they come from, for what is too large to be read every time."""
 
     @property
     def connections(self) -> pl.DataFrame:
@@ -122,7 +124,9 @@ COLUMNS = {
         "first_frame_ns",
         "last_frame_ns",
         "class",
+        "error",
         "exchanges",
+        "bytes_down",
         "segments_up",
         "segments_down",
     ),
@@ -157,4 +161,4 @@ def load(run: Run) -> Tables:
     """A run that was verified: its digest, and the columns of its tables that the measures use."""
     run.verify()
     summed = digests.from_file(run) if digests.FILE in run.manifest.files else None
-    return Tables(run.manifest, _Lazy(run), summed)
+    return Tables(run.manifest, _Lazy(run), summed, run=run)

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from airperf.analysis.summary import airtime
 from airperf.analysis.tables import Tables, load
 from airperf.analysis.warmup import Warmup, without_warmup
 from airperf.errors import RecordError
 from airperf.records import Campaign, PointEntry
+
+AIRTIME_GRAIN_S = 1e-6
+"""What rounding of a budget in seconds may leave."""
 
 
 class StudyView:
@@ -24,6 +28,8 @@ class StudyView:
             "none"
         )
         self.unusable: dict[str, str] = {}
+        self.airtime_error_s = 0.0
+        """Largest difference between a point's airtime budget and its elapsed time, over all points read."""
         self._tables: dict[str, Tables] = {}
 
     @property
@@ -31,6 +37,29 @@ class StudyView:
         """The published rows of the experiments that were asked for."""
         targets: Sequence[Mapping[str, Any]] = self.campaign.raw["targets"]
         return targets
+
+    @property
+    def variants(self) -> Sequence[Mapping[str, Any]]:
+        """The variants of the experiments that were asked for."""
+        variants: Sequence[Mapping[str, Any]] = self.campaign.raw.get("variants", ())
+        return variants
+
+    @property
+    def experiments(self) -> Sequence[Mapping[str, Any]]:
+        """``id`` and ``title`` of the experiments that were asked for."""
+        experiments: Sequence[Mapping[str, Any]] = self.campaign.raw["experiments"]
+        return experiments
+
+    @property
+    def figures(self) -> Sequence[Mapping[str, Any]]:
+        """The figures and tables that those experiments ask for."""
+        figures: Sequence[Mapping[str, Any]] = self.campaign.raw["figures"]
+        return figures
+
+    def factor(self, variant: str) -> str:
+        """The factor that a variant varies."""
+        found = (str(v["factor"]) for v in self.variants if v["name"] == variant)
+        return next(found, "rate")
 
     def tables(self, point: PointEntry) -> Tables | None:
         """The tables of a point; None (and a line in ``unusable``) when they cannot be used."""
@@ -41,10 +70,20 @@ class StudyView:
         except RecordError as error:
             self.unusable[point.id] = str(error)
             return None
+        if not self._balances(point, tables):
+            return None
         if not tables.manifest.valid:
             self.unusable[point.id] = "invalid: " + "; ".join(tables.manifest.why_invalid)
         tables = self._tables[point.key] = without_warmup(tables, self.warmup)
         return tables
+
+    def _balances(self, point: PointEntry, tables: Tables) -> bool:
+        """Airtime must add up to the elapsed time, whatever happened."""
+        error = abs(sum(airtime(tables.manifest).values()) - tables.manifest.elapsed_s)
+        self.airtime_error_s = max(self.airtime_error_s, error)
+        if error > AIRTIME_GRAIN_S:
+            self.unusable[point.id] = f"airtime: categories and elapsed time differ by {error:g} s"
+        return error <= AIRTIME_GRAIN_S
 
     def runs(self, variant: str, testbed: str, **factors: float) -> list[Tables]:
         """Valid runs at these factors, in order of repetition."""

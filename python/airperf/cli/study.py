@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from airperf.analysis.panels import emulated_against_simulated
+from airperf.analysis.beside import emulated_against_simulated
 from airperf.analysis.scoreboard import scoreboard
 from airperf.analysis.view import StudyView
 from airperf.cli.campaign import Bars, dry

@@ -81,7 +81,9 @@ def emu_table(rows: list[dict[str, Any]]) -> Table:
     """Emulated beside simulated transactions/s."""
     table = Table(title="emulated (real Apache and httperf) against simulated, both with the kernel's TCP")
     for title in (
-        "offered (achieved) /s",
+        "variant",
+        "level",
+        "offered, achieved /s",
         "emulated /s",
         "simulated /s",
         "difference",
@@ -101,7 +103,9 @@ def emu_table(rows: list[dict[str, Any]]) -> Table:
             within += f" ({row['invalid']} invalid)"
         add_row(
             table,
-            f"{row['rate']:g} ({number(row['offered'], 4)})",
+            row["variant"],
+            f"{row['factor']} {row['level']:g}",
+            number(row["offered"], 4),
             f"{number(row['emu'], 4)} (n = {row['emu_n']})",
             f"{number(row['sim'], 4)} (n = {row['sim_n']})",
             difference,

@@ -221,8 +221,8 @@ class _Campaign:
     def _job(self, point: Point) -> Job:
         return Job(
             testbed=point.testbed,
-            text=self.study.scenario_text,
-            name=self.study.scenario_name,
+            text=point.scenario[0],
+            name=point.scenario[1],
             overrides=point.overrides,
             seed=point.seed,
             point=point.point,

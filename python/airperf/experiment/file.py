@@ -101,7 +101,7 @@ def parse_experiment(text: str, name: str, scenario_text: str, scenario_name: st
         limits=tuple(str(item).strip() for item in data.get("limits", ())),
         targets=(),
         published=(),
-        figures={},
+        figures=(),
         source="",
         sha256=sha256_text(text + "\0" + scenario_text),
         kind="experiment",

@@ -76,14 +76,28 @@ def write_index(
         "fitted": [dict(item) for item in todo.fitted],
         "limits": list(study.limits),
         "variants": [
-            {"experiment": v.experiment, "name": v.name, "what": v.what, "factor": v.factor, "key": v.key}
+            {
+                "experiment": v.experiment,
+                "name": v.name,
+                "what": v.what,
+                "factor": v.factor,
+                "key": v.key,
+                "scenario": study.scenario_of(v)[1],
+                "testbeds": list(v.testbeds),
+                "beside": v.beside,
+            }
             for v in study.variants
             if v.experiment in experiments
         ],
         "targets": [dict(row) for row in targets],
         "published": [dict(item) for item in study.published],
-        "figures": dict(study.figures),
-        "scenario": study.scenario_text,
+        "experiments": [{"id": name, "title": study.titles.get(name, "")} for name in experiments],
+        "figures": [dict(figure) for figure in study.figures if figure["experiment"] in experiments],
+        "findings": {name: list(texts) for name, texts in study.findings.items()},
+        "scenarios": {
+            name: text
+            for text, name in (study.scenario_of(v) for v in study.variants if v.experiment in experiments)
+        },
         "points": entries,
     }
     if study.kind == "experiment":

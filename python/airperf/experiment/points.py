@@ -29,6 +29,8 @@ class Point:
     experiment: str
     variant: str
     testbed: str
+    scenario: tuple[str, str]
+    """Text and name."""
     choices: Combination
     overrides: Overrides
     point: int
@@ -54,7 +56,7 @@ class Cell:
     def along(self, choice: Choice) -> Cell:
         """The same with one more factor at a level."""
         settings = dict(self.checked.overrides) | dict(choice.settings)
-        checked = check(self.study.scenario_text, self.study.scenario_name, tuple(settings.items()))
+        checked = check(*self.study.scenario_of(self.variant), tuple(settings.items()))
         return replace(self, choices=(*self.choices, choice), checked=checked)
 
     def point(self, testbed: str, repetition: int, seed: int) -> Point:
@@ -81,6 +83,7 @@ class Cell:
             experiment=self.variant.experiment,
             variant=self.variant.name,
             testbed=testbed,
+            scenario=study.scenario_of(self.variant),
             choices=self.choices,
             overrides=checked.overrides,
             point=number,
@@ -116,7 +119,7 @@ def expand(
             for choice in combination:
                 settings |= dict(choice.settings)
             try:
-                checked = check(study.scenario_text, study.scenario_name, tuple(settings.items()))
+                checked = check(*study.scenario_of(variant), tuple(settings.items()))
             except ScenarioProblems as error:
                 problems += error.problems
                 continue

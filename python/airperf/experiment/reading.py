@@ -29,6 +29,7 @@ class Reader:
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
+        self.text = text
         self.problems: list[Problem] = []
         self.places = positions(text, name)
         self.data: dict[str, Any] = tomllib.loads(text)

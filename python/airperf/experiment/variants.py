@@ -66,6 +66,10 @@ class Variant:
     """What its runs keep; empty for what the study keeps."""
     knee: Knee | None = None
     quick: Variant | None = None
+    scenario: str = ""
+    """Name of its scenario among the study's others; empty for the main one."""
+    beside: str = ""
+    """The simulated variant that an emulated one is compared with."""
 
     @property
     def factor(self) -> str:
@@ -99,12 +103,19 @@ def read_variant(reader: Reader, table: Mapping[str, Any], path: str, defaults: 
             reader, table.get("repetitions", defaults["repetitions"]), f"{path}.repetitions"
         ),
         settings=settings,
-        level=reader.one_of(table["level"], LEVELS, f"{path}.level".lstrip("."), "level")
-        if "level" in table
-        else "",
+        level=_level(reader, table, path) or str(defaults.get("level", "")),
+        scenario=str(table.get("scenario", defaults.get("scenario", ""))),
+        beside=str(table.get("beside", "")),
     )
     quick = table.get("quick")
     return full if quick is None else replace(full, quick=_quick(reader, full, quick, f"{path}.quick"))
+
+
+def _level(reader: Reader, table: Mapping[str, Any], path: str) -> str:
+    """The record level that a table names; empty for none."""
+    if "level" not in table:
+        return ""
+    return reader.one_of(table["level"], LEVELS, f"{path}.level".lstrip("."), "level")
 
 
 def read_knee(reader: Reader, table: Mapping[str, Any], path: str) -> Knee | None:

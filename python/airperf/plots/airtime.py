@@ -36,27 +36,27 @@ OTHER = (style.QUIET, "ooo")
 """Of a category that this version does not know."""
 
 
-def budget(table: pl.DataFrame, label: str = "offered rate (connections/s)") -> str:
+def budget(table: pl.DataFrame, label: str, name: str = "airtime") -> str:
     """SVG of stacked bars; the table as ``analysis.panels.airtime_shares`` gives it."""
     with style.look():
         figure = style.figure(4.2)
         axes = figure.subplots()
         style.panel(axes, "Airtime", label, "share of the elapsed time")
-        rates = table["rate"].unique().sort().to_list()
-        bottom = [0.0] * len(rates)
-        for name in _order(table):
-            rows = dict(table.filter(pl.col("category") == name).select("rate", "share").iter_rows())
-            shares = [float(rows.get(rate) or 0.0) for rate in rates]
-            axes.bar(range(len(rates)), shares, bottom=bottom, width=0.78, **_look(name))
+        levels = table["level"].unique().sort().to_list()
+        bottom = [0.0] * len(levels)
+        for category in _order(table):
+            rows = dict(table.filter(pl.col("category") == category).select("level", "share").iter_rows())
+            shares = [float(rows.get(level) or 0.0) for level in levels]
+            axes.bar(range(len(levels)), shares, bottom=bottom, width=0.78, **_look(category))
             bottom = [low + share for low, share in zip(bottom, shares, strict=True)]
-        axes.set_xticks(range(len(rates)), [f"{rate:g}" for rate in rates])
+        axes.set_xticks(range(len(levels)), [f"{level:g}" for level in levels])
         axes.grid(visible=False, axis="x")
-        axes.set_xlim(-0.6, len(rates) - 0.4)
+        axes.set_xlim(-0.6, len(levels) - 0.4)
         axes.set_ylim(0, 1)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
         handles, labels = axes.get_legend_handles_labels()
         axes.legend(handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.0, 0.5))
-        return style.svg(figure, "airtime")
+        return style.svg(figure, name)
 
 
 def bar(table: pl.DataFrame) -> str:

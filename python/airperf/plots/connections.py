@@ -15,17 +15,19 @@ from matplotlib.ticker import PercentFormatter
 from airperf.plots import style
 
 
-def durations_over_time(by_rate: Mapping[float, pl.DataFrame]) -> str:
-    """SVG with one panel for each rate; tables as ``analysis.panels.durations`` gives them."""
+def durations_over_time(
+    by_level: Mapping[float, pl.DataFrame], unit: str = "/s", name: str = "durations"
+) -> str:
+    """SVG with one panel for each level; tables as ``analysis.panels.durations`` gives them."""
     with style.look():
-        columns = min(2, len(by_rate))
-        rows = -(-len(by_rate) // columns)
+        columns = min(2, len(by_level))
+        rows = -(-len(by_level) // columns)
         figure = style.figure(2.9 * rows)
         grid = np.atleast_1d(figure.subplots(rows, columns)).ravel()
-        for axes, (rate, table) in zip(grid, by_rate.items(), strict=False):
+        for axes, (level, table) in zip(grid, by_level.items(), strict=False):
             mean = float(np.mean(table["duration_ms"].to_numpy())) if table.height else 0.0
             about = f"mean {mean:,.1f} ms, n = {table.height:,}" if table.height else "no connections"
-            style.panel(axes, f"{rate:g}/s   ({about})", "time in the run (s)", "duration (ms)")
+            style.panel(axes, f"{level:g}{unit}   ({about})", "time in the run (s)", "duration (ms)")
             axes.plot(
                 table["start_s"],
                 table["duration_ms"],
@@ -43,12 +45,14 @@ def durations_over_time(by_rate: Mapping[float, pl.DataFrame]) -> str:
                 style.log_scale(axes, "y")
             else:
                 axes.set_ylim(0, 1.15 * top)
-        for axes in grid[len(by_rate) :]:
+        for axes in grid[len(by_level) :]:
             axes.remove()
-        return style.svg(figure, "durations")
+        return style.svg(figure, name)
 
 
-def distributions(by_rate: Mapping[float, pl.DataFrame]) -> str:
+def distributions(
+    by_level: Mapping[float, pl.DataFrame], unit: str = "/s", name: str = "distributions"
+) -> str:
     """SVG of distributions and their tails; tables as ``analysis.panels.distribution`` gives them."""
     with style.look():
         figure = style.figure(3.9)
@@ -60,16 +64,16 @@ def distributions(by_rate: Mapping[float, pl.DataFrame]) -> str:
             "connection duration (ms)",
             "connections at least as long",
         )
-        for index, (rate, table) in enumerate(by_rate.items()):
-            look = {"color": style.CYCLE[index], "linestyle": style.LINES[index], "label": f"{rate:g}/s"}
+        for index, (level, table) in enumerate(by_level.items()):
+            look = {"color": style.CYCLE[index], "linestyle": style.LINES[index], "label": f"{level:g}{unit}"}
             left.plot(table["duration_ms"], table["share"], drawstyle="steps-post", **look)
             longer = 1 - table["share"].shift(1, fill_value=0.0)
             right.plot(table["duration_ms"], longer, drawstyle="steps-pre", **look)
         left.yaxis.set_major_formatter(PercentFormatter(1.0))
         left.set_ylim(0, 1.02)
-        if any(table.height for table in by_rate.values()):
+        if any(table.height for table in by_level.values()):
             style.log_scale(left, "x")
             style.log_scale(right, "x", "y")
         handles, labels = left.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=6)
-        return style.svg(figure, "distributions")
+        return style.svg(figure, name)

@@ -1,6 +1,6 @@
-"""The four panels of the study: transactions/s, throughput, response time, errors against the offered rate.
+"""Panels of quantities against a factor: transactions/s, throughput, response time, errors and more.
 
-Model: simulation as mean with its 95% interval as a band; emulation as open squares with bars; what was
+Model: simulation as mean with its 95% interval as a band; emulation as open marks with bars; what was
 published as grey bands and lines, drawn only where the text gives a number. Leaves out points read off
 printed figures.
 """
@@ -8,70 +8,183 @@ printed figures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from airperf.plots import style
+from airperf.plots.published import draw_published
 
-RATE = "offered rate (connections/s)"
 PHASES = ("connect", "send", "reply", "receive", "reset")
-PUBLISHED: dict[str, Any] = {"color": "#9aa5b1", "zorder": 1, "solid_capstyle": "butt"}
 
 
-def four_panels(
-    sim: pl.DataFrame, kernel: pl.DataFrame, emu: pl.DataFrame, published: Sequence[Mapping[str, Any]]
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What one panel shows and how."""
+
+    quantity: str
+    title: str
+    label: str
+    log: bool = False
+    top: float | None = None
+    zoom: bool = False
+    """Whether the axis shows the values' own range instead of beginning at 0."""
+    dotted: str = ""
+    """A second quantity of the first series, as a dotted line."""
+    dotted_label: str = ""
+
+
+PANELS = {
+    "transactions": Panel("carried_rps", "Transactions", "completed (transactions/s)"),
+    "throughput": Panel("goodput_mbps", "Throughput", "HTTP responses (Mbit/s)"),
+    "response": Panel(
+        "response_ms",
+        "Response time",
+        "mean, due to done (ms)",
+        log=True,
+        dotted="transaction_ms",
+        dotted_label="whole transaction with FIN handshake",
+    ),
+    "duration": Panel("duration_ms", "Connection duration", "mean on the air (ms)", log=True),
+    "transfer": Panel("transfer_mbps", "Throughput of one transfer", "octets over duration (Mbit/s)"),
+    "network": Panel(
+        "network_mbps",
+        "Network layer and goodput",
+        "IP packets delivered (Mbit/s)",
+        dotted="goodput_mbps",
+        dotted_label="goodput: HTTP responses",
+    ),
+    "errors": Panel("errors_per_s", "Errors by phase", "errors (1/s)"),
+    "all-errors": Panel("errors_per_s", "Errors", "errors (1/s)"),
+    "aborted": Panel(
+        "aborted_share",
+        "Aborted",
+        "share of connections",
+        top=1,
+        dotted="aborted_packet_share",
+        dotted_label="share of packets that they sent",
+    ),
+    "fairness": Panel("jain", "Fairness between clients", "Jain's index", zoom=True),
+    "fairness-losses": Panel("jain_of_losses", "Fairness of refused packets", "Jain's index", zoom=True),
+    "server-queue": Panel("queue_server", "Server's transmit queue", "mean, share of limit", top=1.02),
+    "client-queue": Panel("queue_client", "First client's transmit queue", "mean, share of limit", top=1.02),
+}
+"""Panels by the names that studies use."""
+
+
+def quantities(names: Sequence[str]) -> list[str]:
+    """The quantities that panels of these names show."""
+    wanted = [q for name in names for q in (PANELS[name].quantity, PANELS[name].dotted) if q]
+    if "errors" in names:
+        wanted += [f"errors_{phase}_per_s" for phase in PHASES]
+    return list(dict.fromkeys(wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One series: its table as ``analysis.panels.by_level`` gives it."""
+
+    label: str
+    table: pl.DataFrame
+    emulated: bool = False
+
+
+def sweep(
+    name: str,
+    panels: Sequence[str],
+    series: Sequence[Series],
+    x: str,
+    published: Sequence[Mapping[str, Any]] = (),
+    log_x: bool = False,
 ) -> str:
-    """SVG of the four panels; tables as ``analysis.panels.by_rate`` gives them, any may be empty."""
+    """SVG of panels side by side, two in a row; empty series draw nothing."""
     with style.look():
-        figure = style.figure(8.2)
-        grid = figure.subplots(2, 2)
-        panels = (
-            (grid[0, 0], "carried_rps", "Transactions", "completed (transactions/s)", "transactions"),
-            (grid[0, 1], "goodput_mbps", "Throughput", "HTTP responses (Mbit/s)", "throughput"),
-            (grid[1, 0], "response_ms", "Response time", "mean, due to done (ms)", "response"),
-        )
-        for axes, quantity, title, label, topic in panels:
-            style.panel(axes, title, RATE, label)
-            _simulated(axes, sim, quantity, style.BLUE, "sim, TCP of 2003", "-", "o")
-            _simulated(axes, kernel, quantity, style.ORANGE, "sim, TCP of today's kernel", "--", "^")
-            _emulated(axes, emu, quantity)
-            if topic == "response":
-                _whole_transactions(axes, sim)
-                if axes.lines:
-                    style.log_scale(axes, "y")
-            _published(axes, [item for item in published if item["panel"] == topic])
-            axes.set_xlim(left=0)
-            if topic != "response":
-                axes.set_ylim(bottom=0)
-        _errors(grid[1, 1], sim, emu)
-        handles, labels = grid[0, 0].get_legend_handles_labels()
+        rows = -(-len(panels) // 2)
+        figure = style.figure(4.1 * rows if rows > 1 else 3.9)
+        grid = figure.subplots(rows, min(2, len(panels)), squeeze=False).ravel()
+        for axes, key in zip(grid, panels, strict=False):
+            panel = PANELS[key]
+            style.panel(axes, panel.title, x, panel.label)
+            if key == "errors":
+                _errors(axes, series)
+            else:
+                _panel(axes, panel, series, [item for item in published if item["panel"] == key])
+            _scale(axes, panel, log_x)
+        for axes in grid[len(panels) :]:
+            axes.remove()
+        handles, labels = _legend([axes for axes, key in zip(grid, panels, strict=False) if key != "errors"])
         figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=9)
-        return style.svg(figure, "panels")
+        return style.svg(figure, name)
 
 
-def _rows(table: pl.DataFrame, quantity: str) -> pl.DataFrame:
-    return table.filter((pl.col("quantity") == quantity) & pl.col("mean").is_not_null()).sort("rate")
-
-
-def _simulated(
-    axes: Axes, table: pl.DataFrame, quantity: str, colour: str, label: str, line: str, marker: str
+def _panel(
+    axes: Axes, panel: Panel, series: Sequence[Series], published: Sequence[Mapping[str, Any]]
 ) -> None:
-    rows = _rows(table, quantity)
+    for index, one in enumerate(s for s in series if not s.emulated):
+        _simulated(axes, one, panel.quantity, index)
+    for index, one in enumerate(s for s in series if s.emulated):
+        _emulated(axes, one, panel.quantity, index)
+    if panel.dotted and series:
+        _dotted(axes, panel, series[0].table)
+    if panel.log and axes.lines:
+        style.log_scale(axes, "y")
+    draw_published(axes, published)
+
+
+def _scale(axes: Axes, panel: Panel, log_x: bool) -> None:
+    if log_x and axes.lines:
+        ticks = sorted({float(x) for line in axes.lines for x in np.asarray(line.get_xdata())})
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(ticks)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_xlim(left=0)
+    if axes.get_yscale() != "log" and not panel.zoom:
+        axes.set_ylim(bottom=0, top=panel.top)
+
+
+def _legend(grid: Sequence[Axes]) -> tuple[list[Any], list[str]]:
+    """Every label of these panels once."""
+    found: dict[str, Any] = {}
+    for axes in grid:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return list(found.values()), list(found)
+
+
+def rows_of(table: pl.DataFrame, quantity: str) -> pl.DataFrame:
+    """The levels at which a quantity was measured, rising."""
+    return table.filter((pl.col("quantity") == quantity) & pl.col("mean").is_not_null()).sort("level")
+
+
+def _simulated(axes: Axes, series: Series, quantity: str, index: int) -> None:
+    rows = rows_of(series.table, quantity)
     if rows.is_empty():
         return
-    text = f"{label} (n = {_n(rows)})"
-    axes.plot(rows["rate"], rows["mean"], line, marker=marker, color=colour, label=text, zorder=3)
-    _band(axes, rows, colour, floor=rows["mean"].min() if quantity == "response_ms" else 0.0)
+    colour = style.CYCLE[index % len(style.CYCLE)]
+    text = f"{series.label} (n = {_n(rows)})"
+    axes.plot(
+        rows["level"],
+        rows["mean"],
+        linestyle=style.LINES[index % len(style.LINES)],
+        marker=style.MARKERS[index % len(style.MARKERS)],
+        color=colour,
+        label=text,
+        zorder=3,
+    )
+    _band(axes, rows, colour, floor=rows["mean"].min() if quantity.endswith("_ms") else 0.0)
 
 
-def _whole_transactions(axes: Axes, sim: pl.DataFrame) -> None:
-    """What the paper calls response time: to the end of the FIN handshake."""
-    rows = _rows(sim, "transaction_ms")
+def _dotted(axes: Axes, panel: Panel, table: pl.DataFrame) -> None:
+    rows = rows_of(table, panel.dotted)
     if not rows.is_empty():
-        (line,) = axes.plot(rows["rate"], rows["mean"], ":", color=style.BLUE, linewidth=1.4, zorder=3)
-        axes.legend([line], ["sim, whole transaction with FIN handshake"], loc="upper left")
+        (line,) = axes.plot(rows["level"], rows["mean"], ":", color=style.BLUE, linewidth=1.4, zorder=3)
+        axes.legend([line], [panel.dotted_label], loc="best")
 
 
 def _n(rows: pl.DataFrame) -> int:
@@ -84,77 +197,43 @@ def _band(axes: Axes, rows: pl.DataFrame, colour: str, floor: Any) -> None:
     band = rows.drop_nulls(["low", "high"])
     if not band.is_empty():
         low = band["low"].clip(lower_bound=floor)
-        axes.fill_between(band["rate"], low, band["high"], color=colour, alpha=0.22, linewidth=0, zorder=2)
+        axes.fill_between(band["level"], low, band["high"], color=colour, alpha=0.22, linewidth=0, zorder=2)
 
 
-def _emulated(axes: Axes, table: pl.DataFrame, quantity: str) -> None:
-    rows = _rows(table, quantity)
+def _emulated(axes: Axes, series: Series, quantity: str, index: int = 0) -> None:
+    rows = rows_of(series.table, quantity)
     if rows.is_empty():
         return
+    colour = (style.VERMILION, style.PURPLE, style.GREEN)[index % 3]
     axes.plot(
-        rows["rate"],
+        rows["level"],
         rows["mean"],
         linestyle="none",
-        marker="s",
+        marker="sDo"[index % 3],
         markersize=8.5,
         markerfacecolor="none",
-        markeredgecolor=style.VERMILION,
+        markeredgecolor=colour,
         markeredgewidth=1.8,
-        label=f"emulated: real Apache and httperf (n = {_n(rows)})",
+        label=f"{series.label} (n = {_n(rows)})",
         zorder=5,
     )
     bars = rows.drop_nulls(["low", "high"])
     if not bars.is_empty():
-        axes.vlines(
-            bars["rate"], bars["low"].clip(lower_bound=0), bars["high"], color=style.VERMILION, zorder=5
-        )
+        axes.vlines(bars["level"], bars["low"].clip(lower_bound=0), bars["high"], color=colour, zorder=5)
 
 
-def _published(axes: Axes, items: Sequence[Mapping[str, Any]]) -> None:
-    label: str | None = "published (text of the paper)"
-    for item in items:
-        rates, value = [float(rate) for rate in item["rate"]], item["value"]
-        values = [float(v) for v in value] if isinstance(value, list) else [float(value)] * 2
-        above = item["kind"] == "above"
-        axes.plot(
-            rates,
-            values,
-            linewidth=1.2 if above else 6,
-            alpha=0.8 if above else 0.55,
-            label=label,
-            **PUBLISHED,
-        )
-        if above:
-            top = max(values[0] * 3, axes.get_ylim()[1])
-            axes.fill_between(
-                rates, values[0], top, color=PUBLISHED["color"], alpha=0.22, linewidth=0, zorder=1
-            )
-        level = item["kind"] == "level"
-        place = ((rates[0] + rates[-1]) / 2, values[0]) if level else (rates[-1], values[-1])
-        axes.annotate(
-            str(item["text"]),
-            place,
-            xytext=(0, 6) if level else (0, -4) if above else (-10, 4),
-            textcoords="offset points",
-            ha="center" if level else "right",
-            va="top" if above else "bottom",
-            fontsize=8.5,
-            color=style.QUIET,
-        )
-        label = None
-
-
-def _errors(axes: Axes, sim: pl.DataFrame, emu: pl.DataFrame) -> None:
-    style.panel(axes, "Errors by phase", RATE, "errors (1/s)")
+def _errors(axes: Axes, series: Sequence[Series]) -> None:
+    """Errors of the first simulated series by phase, and the sums of emulated ones."""
+    sim = next((s.table for s in series if not s.emulated), None)
     quiet = []
     for index, phase in enumerate(PHASES):
-        rows = _rows(sim, f"errors_{phase}_per_s")
+        rows = pl.DataFrame() if sim is None else rows_of(sim, f"errors_{phase}_per_s")
         if rows.is_empty() or float(rows["mean"].sum()) == 0:
             quiet.append(phase)
             continue
         colour = style.CYCLE[(index + 2) % len(style.CYCLE)]
         axes.plot(
-            rows["rate"],
+            rows["level"],
             rows["mean"],
             linestyle=style.LINES[index],
             marker=style.MARKERS[index],
@@ -162,12 +241,18 @@ def _errors(axes: Axes, sim: pl.DataFrame, emu: pl.DataFrame) -> None:
             label=f"sim: {phase}",
         )
         _band(axes, rows, colour, floor=0.0)
-    _emulated(axes, emu, "errors_per_s")
-    if quiet and not sim.is_empty():
+    emulated = [one for one in series if one.emulated]
+    for index, one in enumerate(emulated):
+        _emulated(axes, one, "errors_per_s", index)
+    if quiet and sim is not None and not sim.is_empty():
         axes.plot([], [], " ", label=f"none: {', '.join(quiet)}")
-    axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     handles, labels = axes.get_legend_handles_labels()
-    shown = [(h, text) for h, text in zip(handles, labels, strict=True) if not text.startswith("emulated")]
+    names = [one.label for one in emulated]
+    shown = [
+        (handle, text)
+        for handle, text in zip(handles, labels, strict=True)
+        if not any(text.startswith(name) for name in names)
+    ]
     if shown:
         axes.legend(*zip(*shown, strict=True), loc="upper left")

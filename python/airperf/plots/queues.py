@@ -13,12 +13,15 @@ import polars as pl
 from airperf.plots import style
 
 
-def depths_over_time(panels: Mapping[str, Sequence[pl.DataFrame]], limit: float | None, load_s: float) -> str:
+def depths_over_time(
+    panels: Mapping[str, Sequence[pl.DataFrame]], limit: float | None, load_s: float, name: str = "queues"
+) -> str:
     """SVG with one panel for each title; the first run of each in full colour, further repetitions faint."""
     with style.look():
-        figure = style.figure(3.3)
-        grid = figure.subplots(1, len(panels), squeeze=False)[0]
-        for axes, (title, runs) in zip(grid, panels.items(), strict=True):
+        lines = -(-len(panels) // 2)
+        figure = style.figure(3.3 if lines == 1 else 2.8 * lines)
+        grid = figure.subplots(lines, min(2, len(panels)), squeeze=False).ravel()
+        for axes, (title, runs) in zip(grid, panels.items(), strict=False):
             style.panel(axes, title, "time (s)", "packets waiting")
             for number, table in enumerate(runs):
                 for index, (key, rows) in enumerate(table.group_by("station", maintain_order=True)):
@@ -38,6 +41,8 @@ def depths_over_time(panels: Mapping[str, Sequence[pl.DataFrame]], limit: float 
             axes.axvline(load_s, color=style.RULE, linewidth=1.2)
             axes.set_xlim(left=0)
             axes.set_ylim(bottom=0)
+        for axes in grid[len(panels) :]:
+            axes.remove()
         handles, labels = grid[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=6)
-        return style.svg(figure, "queues")
+        return style.svg(figure, name)
