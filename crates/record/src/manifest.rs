@@ -222,6 +222,9 @@ pub struct PacketTotals {
     pub dropped: u64,
     /// Delivered.
     pub delivered: u64,
+    /// Octets of those delivered, as IP packets.
+    #[serde(default)]
+    pub delivered_bytes: u64,
     /// Frames sent for them.
     pub frames: u64,
     /// Of those offered, retransmissions by TCP.

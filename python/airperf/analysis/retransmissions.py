@@ -1,8 +1,7 @@
 """The study's retransmission table for runs of ours: clients × rates across, TCP and MAC apart.
 
-Model: packets that were on the air, of runs at record level ``full``; *TCP* were sent before by TCP, *MAC*
-are frames beyond the first of each packet. The capture of the same run gives the same table
-(``airperf trace retransmissions``). Leaves out packets that a transmit queue refused.
+Model: what a sniffer sees: the capture of a run at record level ``full``, counted as any capture is
+(docs/reference/captures.md). Leaves out packets that a transmit queue refused, and what the sniffer missed.
 """
 
 from __future__ import annotations
@@ -14,29 +13,23 @@ import polars as pl
 
 from airperf.analysis.capture.retransmissions import table as by_client
 from airperf.analysis.tables import Tables
+from airperf.errors import RecordError
+from airperf.records.capture import open_capture
 
-KINDS = {"request": "get"}
-"""Our names of packets where the table's are others."""
+CAPTURE = "air.pcapng"
 
 
-def counts(tables: Tables) -> pl.DataFrame:
-    """One row per client and kind: ``client, kind, segments, tcp_retransmissions, mac_retransmissions``."""
-    packets, connections = tables.more["packets"], tables.more["clients"]
-    names = {station.id: station.name for station in tables.manifest.stations}
-    return (
-        packets.filter(pl.col("attempts") > 0)
-        .join(connections, on="connection")
-        .with_columns(
-            client=pl.col("client").replace_strict(names, return_dtype=pl.String),
-            kind=pl.col("kind").cast(pl.String).replace(KINDS),
-        )
-        .group_by("client", "kind")
-        .agg(
-            segments=pl.len().cast(pl.Int64),
-            tcp_retransmissions=pl.col("retransmission").sum().cast(pl.Int64),
-            mac_retransmissions=(pl.col("attempts").cast(pl.Int64) - 1).sum(),
-        )
-    )
+def has_capture(tables: Tables) -> bool:
+    """Whether the run recorded what the table needs."""
+    return tables.run is not None and CAPTURE in tables.manifest.files
+
+
+def captured(tables: Tables) -> pl.DataFrame:
+    """What the capture of a run shows: ``client, kind`` and the counts of ``capture.retransmissions``."""
+    if tables.run is None:
+        raise RecordError(f"the run of {tables.manifest.name} has no {CAPTURE}: record it at level full")
+    tables.run.verify(CAPTURE)
+    return open_capture([tables.run.folder / CAPTURE]).table("retransmissions")
 
 
 def table(runs: Mapping[str, Tables]) -> tuple[list[str], list[dict[str, Any]]]:
@@ -44,14 +37,21 @@ def table(runs: Mapping[str, Tables]) -> tuple[list[str], list[dict[str, Any]]]:
     columns: list[str] = []
     rows: dict[str, list[dict[str, int | None]]] = {}
     for level, run in runs.items():
-        found = counts(run)
-        clients = sorted(found["client"].unique().to_list())
-        for row in by_client(found, clients):
+        counts = captured(run)
+        clients = sorted(counts["client"].cast(pl.String).unique().to_list(), key=_address)
+        for row in by_client(counts, clients):
             cells = rows.setdefault(row["kind"], [])
             cells += [{}] * (len(columns) - len(cells))
             cells += row["cells"][1:]
-        columns += [f"{client}, {level}" for client in clients]
+        names = [station.name for station in run.manifest.stations if station.role == "client"]
+        titles = names if len(names) == len(clients) else clients  # addresses rise with the stations
+        columns += [f"{name}, {level}" for name in titles]
     width = len(columns)
     return columns, [
         {"kind": kind, "cells": cells + [{}] * (width - len(cells))} for kind, cells in rows.items()
     ]
+
+
+def _address(text: str) -> tuple[int, str]:
+    """Addresses in the order of their numbers."""
+    return (len(text), text)

@@ -133,7 +133,9 @@ def _phases(view: StudyView, item: Item) -> Shown | None:
 
 def _retransmissions(view: StudyView, item: Item) -> Shown | None:
     """Table: types of packets down, clients × levels across."""
-    wanted = {level: some[0] for level, some in _runs(view, item).items() if "packets" in some[0].more}
+    wanted = {
+        level: some[0] for level, some in _runs(view, item).items() if retransmissions.has_capture(some[0])
+    }
     if not wanted:
         return None
     columns, rows = retransmissions.table({f"{level:g}/s": run for level, run in wanted.items()})

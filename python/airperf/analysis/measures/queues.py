@@ -47,13 +47,10 @@ def queue_mean_share(tables: Tables, parameters: Parameters) -> float | None:
 
 
 def network_mbps(tables: Tables, _: Parameters) -> float | None:
-    """Octets of IP packets that got through, in Mbit/s: the link's rate × its share of time for ``data``.
+    """Octets of IP packets that the link delivered over the elapsed time, in Mbit/s.
 
     The whole elapsed time counts, so only runs without draining tell the throughput under load.
     """
-    totals = tables.manifest.totals["airtime"]
-    if "rate" not in tables.manifest.scenario["link"]:
-        return None
-    rate = float(str(tables.manifest.scenario["link"]["rate"]).removesuffix("Mbit/s"))
-    whole = sum(float(seconds) for seconds in totals.values())
-    return rate * float(totals["data"]) / whole if whole else None
+    packets = tables.manifest.totals.get("packets", {}).values()
+    octets = [int(kind.get("delivered_bytes", 0)) for station in packets for kind in station.values()]
+    return sum(octets) * 8e-6 / tables.manifest.elapsed_s if sum(octets) else None

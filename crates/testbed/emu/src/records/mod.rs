@@ -186,7 +186,9 @@ impl<'a> Records<'a> {
                     packet.row.fate = "delivered";
                     packet.row.done_ns = Some(at.as_ns());
                     self.tracker.delivered(at.as_ns(), &packet.segment);
-                    totals(&mut self.sums, &packet.row).delivered += 1;
+                    let totals = totals(&mut self.sums, &packet.row);
+                    totals.delivered += 1;
+                    totals.delivered_bytes += u64::from(packet.row.ip_bytes);
                 }
                 self.flows()
             }

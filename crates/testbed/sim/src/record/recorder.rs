@@ -285,6 +285,7 @@ impl Observer for Recorder {
             && let Some(totals) = self.totals(&packet.payload, from)
         {
             totals.delivered += 1;
+            totals.delivered_bytes += u64::from(packet.bytes);
         }
         if let Some(pending) = self.pending.get(packet.payload.packet) {
             pending.row.fate = "delivered";
