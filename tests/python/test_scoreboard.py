@@ -8,7 +8,7 @@ from airperf.analysis.intervals import Interval
 from airperf.analysis.measures import RUN_MEASURES, SWEEP_MEASURES
 from airperf.analysis.scoreboard import COMPARISONS, PAIRED, Row, verdict
 from airperf.experiment import load_study
-from airperf.plots.panels import PANELS
+from airperf.plots.looks import PANELS
 from airperf.report.study_figures import KINDS
 from airperf.scenario import installed
 

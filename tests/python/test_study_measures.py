@@ -50,7 +50,7 @@ def shared(tables: Tables, counts: dict[int, int]) -> Tables:
         response_bytes=pl.lit(1283, pl.UInt64),
         error=pl.lit(None, pl.String),
     )
-    return Tables(tables.manifest, tables.connections, times, tables.queues)
+    return Tables(tables.manifest, {**tables.frames, "exchanges": times})
 
 
 @pytest.mark.parametrize(

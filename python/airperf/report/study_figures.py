@@ -14,7 +14,7 @@ from typing import Any
 from airperf.analysis import gains, panels, retransmissions, sharing
 from airperf.analysis.tables import Tables
 from airperf.analysis.view import StudyView
-from airperf.plots import airtime, connections, queues
+from airperf.plots import airtime, connections, looks, queues
 from airperf.plots import gains as gain_plots
 from airperf.plots import panels as panel_plots
 from airperf.plots import sharing as sharing_plots
@@ -66,7 +66,7 @@ def _runs(view: StudyView, item: Item) -> dict[float, list[Tables]]:
 
 def _panels(view: StudyView, item: Item) -> Shown | None:
     names = [str(name) for name in item["panels"]]
-    wanted = panel_plots.quantities(names)
+    wanted = looks.quantities(names)
     series = []
     for one in item["series"]:
         testbed = str(one.get("testbed", "sim"))
