@@ -76,13 +76,22 @@ def _scale(axes: Axes, panel: Panel, log_x: bool) -> None:
     if log_x and axes.lines:
         ticks = sorted({float(x) for line in axes.lines for x in np.asarray(line.get_xdata())})
         axes.set_xscale("log", base=2)
-        axes.set_xticks(ticks)
+        axes.set_xticks(_apart(ticks))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_xlim(left=0)
     if axes.get_yscale() != "log" and not panel.zoom:
         axes.set_ylim(bottom=0, top=panel.top)
+
+
+def _apart(ticks: Sequence[float]) -> list[float]:
+    """Those of rising ticks whose labels do not touch on a logarithmic axis; the last one stays."""
+    kept: list[float] = []
+    for tick in reversed(ticks):
+        if not kept or kept[-1] / tick > 1.3:
+            kept.append(tick)
+    return kept[::-1]
 
 
 def _legend(grid: Sequence[Axes]) -> tuple[list[Any], list[str]]:

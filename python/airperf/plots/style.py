@@ -77,6 +77,10 @@ def look() -> Iterator[None]:
 
 def svg(figure: Figure, name: str) -> str:
     """The figure as an ``<svg>`` element whose ids begin with ``name``."""
+    engine = figure.get_layout_engine()
+    if engine is not None:  # laid out once: savefig would do it twice
+        engine.execute(figure)
+        figure.set_layout_engine("none")
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Title": name})
     text = buffer.getvalue()

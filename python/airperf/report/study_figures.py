@@ -22,6 +22,9 @@ from airperf.report.page import Figure
 
 Item = Mapping[str, Any]
 
+SHOWN = 2
+"""Repetitions in a figure of queues: more hide each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -99,7 +102,9 @@ def _queues(view: StudyView, item: Item) -> Shown | None:
     if not runs:
         return None
     unit = str(item.get("unit", "/s"))
-    depths = {f"{level:g}{unit}": [panels.queue_depths(run) for run in some] for level, some in runs.items()}
+    depths = {
+        f"{level:g}{unit}": [panels.queue_depths(run) for run in some[:SHOWN]] for level, some in runs.items()
+    }
     first = next(iter(runs.values()))[0]
     limit = float(first.manifest.scenario["link"]["queue"])
     return _figure(view, item, queues.depths_over_time(depths, limit, first.duration_s, str(item["name"])))
