@@ -25,7 +25,7 @@ S = 1_000_000_000
 
 def run(folder: Path, name: str, settings: list[tuple[str, str]], level: str = "analysis") -> Tables:
     text, _ = find_scenario(name)
-    _core.run_sim(text, name, settings, 1, 0, 0, str(folder), level)
+    _core.run_sim(text, name, settings, 1, 0, 0, str(folder), level, False)
     return load(open_run(folder))
 
 
