@@ -148,3 +148,45 @@ def test_a_gain_is_paired_by_repetition(tmp_path: Path, make_run: MakeRun) -> No
     view = StudyView(open_campaign(tmp_path))
     found = gains.ratio(view, {"of": "carried_rps", "variant": "with", "to": "without", "at": {"rate": 10}})
     assert (found.mean, found.low, found.high, found.n) == pytest.approx((2, 2, 2, 3))
+
+
+def test_flows_streams_and_pages_are_measured_where_a_run_has_them(tmp_path: Path, make_run: MakeRun) -> None:
+    tables = load(open_run(make_run(tmp_path / "run", [(0, 5 * MS, None), (5 * S, 6 * S, None)])))
+    for name in ("flow_goodput_mbps", "streams_playable_share", "page_time_ms", "pages_in_time_share"):
+        assert value(name, tables) is None
+    flows = pl.DataFrame(
+        {
+            "group": [0, 0, 1, 2],
+            "start_ns": [0, 0, 0, 0],
+            "end_ns": [10 * S] * 4,
+            "bytes_in_time": [500_000, 160_000, 500_000, 1_250_000],
+            "playable": [True, False, True, None],
+        }
+    )
+    pages = pl.DataFrame(
+        {
+            "client": [1, 1, 1, 1],
+            "due_ns": [0, S, 2 * S, 11 * S],
+            "done_ns": [2 * S, 13 * S, None, 12 * S],
+            "outcome": ["complete", "complete", "given_up", "complete"],
+        }
+    )
+    frames = {**tables.frames, "flows": flows, "pages": pages}
+    tables = Tables(tables.manifest, frames)
+    assert value("flow_goodput_mbps", tables) == pytest.approx(0.4 + 0.128 + 0.4 + 1)
+    assert value("streams_playable_share", tables) == 0.5, "audio and video of a stream, or nothing"
+    assert value("page_time_ms", tables) == pytest.approx((2000 + 12000) / 2)
+    assert value("page_time_p95_ms", tables) == pytest.approx(11500)
+    assert value("pages_in_time_share", tables) == pytest.approx(1 / 3)
+    assert value("stations_rps", tables, stations="cli", from_s=4, to_s=8) == 0.25
+    assert value("stations_rps", tables, stations="other", from_s=4, to_s=8) == 0
+
+
+def test_the_most_that_is_carried_ends_at_the_first_failure(tmp_path: Path, make_run: MakeRun) -> None:
+    rungs = []
+    for level, lost in ((1, 0), (2, 1), (3, 0)):
+        done = [(i * S, None if i < lost else i * S + MS, "connect" if i < lost else None) for i in range(10)]
+        rungs.append(Rung(level, load(open_run(make_run(tmp_path / str(level), done)))))
+    found = SWEEP_MEASURES["most"](rungs, {"of": "carried_rps", "share": 1.0})
+    assert found == 1
+    assert SWEEP_MEASURES["most"](rungs, {"of": "carried_rps", "share": 0.9}) == 3

@@ -43,6 +43,11 @@ QUANTITIES: dict[str, Measure] = {
     "jain": _measure("jain"),
     "jain_of_losses": _measure("jain_of_losses"),
     "least_to_most": _measure("least_to_most"),
+    "flow_goodput_mbps": _measure("flow_goodput_mbps"),
+    "streams_playable_share": _measure("streams_playable_share"),
+    "page_ms": _measure("page_time_ms"),
+    "page_p95_ms": _measure("page_time_p95_ms"),
+    "pages_in_time_share": _measure("pages_in_time_share"),
     "queue_server": _measure("queue_mean_share", station="server"),
     "queue_client": _measure("queue_mean_share", station="client"),
 }

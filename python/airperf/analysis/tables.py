@@ -56,6 +56,16 @@ class Tables:
         """Transmit queues over time."""
         return self._table("queues")
 
+    @property
+    def flows(self) -> pl.DataFrame | None:
+        """Flows that are no Web; None when the scenario has none."""
+        return self.frames.get("flows")
+
+    @property
+    def pages(self) -> pl.DataFrame | None:
+        """Pages; None when nobody fetches any."""
+        return self.frames.get("pages")
+
     def _table(self, name: str) -> pl.DataFrame:
         try:
             return self.frames[name]
@@ -132,8 +142,10 @@ COLUMNS = {
     ),
     "exchanges": ("client", "due_ns", "done_ns", "response_bytes", "error"),
     "queues": ("time_ns", "station", "mean", "dropped"),
+    "flows": ("*",),
+    "pages": ("client", "due_ns", "done_ns", "outcome"),
 }
-"""What the measures use: a study keeps hundreds of runs in memory."""
+"""What the measures use: a study keeps hundreds of runs in memory. ``flows``, ``pages``: not in every run."""
 
 
 class _Lazy(Mapping[str, pl.DataFrame]):

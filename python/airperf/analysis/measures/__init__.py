@@ -7,7 +7,7 @@ takes the mean and interval over repetitions. Leaves out published values: those
 
 from __future__ import annotations
 
-from airperf.analysis.measures import aborted, connections, fairness, queues, rates, sweeps
+from airperf.analysis.measures import aborted, connections, fairness, flows, queues, rates, sweeps
 from airperf.analysis.measures.base import Parameters, Rung, RunMeasure, SweepMeasure
 
 __all__ = ["RUN_MEASURES", "SWEEP_MEASURES", "Parameters", "RunMeasure", "Rung", "SweepMeasure"]
@@ -37,6 +37,12 @@ RUN_MEASURES: dict[str, RunMeasure] = {
         aborted.aborted_kib,
         aborted.aborted_packet_share,
         aborted.aborted_octet_share,
+        flows.flow_goodput_mbps,
+        flows.streams_playable_share,
+        flows.page_time_ms,
+        flows.page_time_p95_ms,
+        flows.pages_in_time_share,
+        flows.stations_rps,
         fairness.jain,
         fairness.jain_of_losses,
         fairness.least_to_most,

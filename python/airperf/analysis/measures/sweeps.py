@@ -95,4 +95,16 @@ def over(measures: Mapping[str, RunMeasure]) -> list[SweepMeasure]:
         low, high = (*found, None)[:2]
         return high / low if low and high is not None else None
 
-    return [lowest, highest, average, ratio]
+    def most(ladder: Sequence[Rung], parameters: Parameters) -> float | None:
+        """Largest level up to which the value is at least ``share`` at every level; 0 for none."""
+        best = 0.0
+        for rung in sorted(ladder, key=lambda rung: rung.level):
+            value = measures[str(parameters["of"])](rung.tables, parameters)
+            if value is None:
+                return None
+            if value < float(parameters["share"]):
+                break
+            best = rung.level
+        return best
+
+    return [lowest, highest, average, ratio, most]

@@ -1,0 +1,81 @@
+"""Measures of what is no single exchange: bulk transfers, streams, pages, and stations over a part of a run.
+
+Model: tables ``flows`` and ``pages`` (docs/reference/records.md), which only some scenarios have. Goodput of
+a flow is payload that arrived before its end over its time. Leaves out packets.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from airperf.analysis.measures.base import Parameters, mean
+from airperf.analysis.tables import Tables
+
+PAGE_LIMIT_S = 10.0
+"""A page that takes longer has lost its reader's attention (Nielsen 1993, §5.5)."""
+
+
+def flow_goodput_mbps(tables: Tables, _: Parameters) -> float | None:
+    """Payload of all flows that arrived before their ends, in Mbit/s of their time."""
+    flows = tables.flows
+    if flows is None or flows.is_empty():
+        return None
+    span_ns = pl.col("end_ns").cast(pl.Float64) - pl.col("start_ns").cast(pl.Float64)
+    return float(flows.select((pl.col("bytes_in_time").cast(pl.Float64) * 8e3 / span_ns).sum()).item())
+
+
+def streams_playable_share(tables: Tables, _: Parameters) -> float | None:
+    """Share of the streams whose audio and video can be played."""
+    flows = tables.flows
+    played = None if flows is None else flows.drop_nulls("playable")
+    if played is None or played.is_empty():
+        return None
+    return mean(played.group_by("group").agg(pl.col("playable").all())["playable"].cast(pl.Float64))
+
+
+def page_time_ms(tables: Tables, _: Parameters) -> float | None:
+    """Mean time from wanting a page to its last object's last octet, of complete pages due inside [0, T]."""
+    times = _page_times_ms(tables)
+    return None if times is None else mean(times)
+
+
+def page_time_p95_ms(tables: Tables, _: Parameters) -> float | None:
+    """95th percentile of the same."""
+    times = _page_times_ms(tables)
+    return None if times is None or not times.len() else float(np.quantile(times.to_numpy(), 0.95))
+
+
+def pages_in_time_share(tables: Tables, _: Parameters) -> float | None:
+    """Share of the pages due inside [0, T] that were complete within 10 s."""
+    pages = _due_pages(tables)
+    if pages is None or pages.is_empty():
+        return None
+    times = _page_times_ms(tables)
+    return 0.0 if times is None else float((times <= PAGE_LIMIT_S * 1e3).sum()) / pages.height
+
+
+def _due_pages(tables: Tables) -> pl.DataFrame | None:
+    pages = tables.pages
+    return None if pages is None else pages.filter(pl.col("due_ns") <= tables.end_ns)
+
+
+def _page_times_ms(tables: Tables) -> pl.Series | None:
+    pages = _due_pages(tables)
+    if pages is None:
+        return None
+    done = pages.filter(pl.col("outcome").cast(pl.String) == "complete")
+    return done.select(
+        (pl.col("done_ns").cast(pl.Float64) - pl.col("due_ns").cast(pl.Float64)) / 1e6
+    ).to_series()
+
+
+def stations_rps(tables: Tables, parameters: Parameters) -> float | None:
+    """Exchanges that clients named ``stations``… completed per second between ``from_s`` and ``to_s``."""
+    prefix = str(parameters["stations"])
+    low, high = float(parameters["from_s"]), float(parameters["to_s"])
+    wanted = [s.id for s in tables.manifest.stations if s.role == "client" and s.name.startswith(prefix)]
+    done = tables.completed.filter(
+        pl.col("client").is_in(wanted) & pl.col("done_ns").is_between(int(low * 1e9), int(high * 1e9))
+    )
+    return done.height / (high - low)
