@@ -161,11 +161,12 @@ def test_a_report_is_complete(tmp_path: Path, call: Call, two_clients: bytes) ->
 
 def test_the_command_of_every_figure_works(tmp_path: Path, call: Call, two_clients: bytes) -> None:
     (tmp_path / "two.pcap").write_bytes(two_clients)
-    assert call("trace", "report", "two.pcap", "--out", "page.html").code == 0
+    assert call("trace", "report", "two.pcap", "--to", "1h", "--out", "page.html").code == 0
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     commands = set(re.findall(r"Made by <code>(airperf [^<]+)</code>", text))
     commands |= {json.loads(Page(text).scripts[0])[0]["command"]}
     assert len(commands) >= 4
+    assert all("two.pcap --to 1h" in command for command in commands), "with the filters of the report"
     for command in commands:
         answer = call(*command.split()[1:])
         assert answer.code == 0, (command, answer.err)

@@ -36,6 +36,8 @@ class Asked:
 
     files: tuple[str, ...]
     selection: Selection
+    filters: tuple[str, ...] = ()
+    """The options that chose the packets, as they were typed."""
 
     def run(self, named: Path | None) -> Path | None:
         """The run to compare with: the one named, else the directory that was given whole as FILE."""
@@ -82,7 +84,14 @@ def captures(function: Command) -> Any:
             sort_window_ns=duration_ns(sort_window) if sort_window else window,
             threads=threads,
         )
-        return function(asked=Asked(files, selection), **rest)
+        given = {"--client": clients, "--server": servers, "--port": ports}
+        filters = [(name, str(value)) for name, values in given.items() for value in values]
+        once = {"--from": begin, "--to": end, "--sort-window": sort_window}
+        filters += [(name, value) for name, value in once.items() if value]
+        flags = {"--strict-checksum": strict_checksum, "--sort": sort}
+        words = [word for option in filters for word in option]
+        words += [name for name, value in flags.items() if value]
+        return function(asked=Asked(files, selection, tuple(words)), **rest)
 
     decorated: Any = wrapped
     for option in reversed(OPTIONS):

@@ -25,7 +25,7 @@ def command(asked: Asked, out: Path | None, against: Path | None) -> int:
     """Write series, distributions, connections, retransmissions, airtime and sequence plots as HTML."""
     asked.spare(out)
     path = out or _beside(asked.files[0])
-    words = ["airperf", "trace", "report", *asked.files]
+    words = ["airperf", "trace", "report", *asked.files, *asked.filters]
     with opened(asked, TABLES) as capture:
         click.echo(capture_report(capture, path, command=shlex.join(words), against=asked.run(against)))
         return finish(capture)
