@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use airperf_wire::container::{Batch, ReadError, Record};
 
-/// Most bytes of records that wait.
+/// Most bytes of memory for records that wait.
 const MOST_BYTES: usize = 32 << 20;
+/// What an allocation takes besides.
+const ALLOCATION_BYTES: usize = 16;
 /// Bytes after which a batch is full.
 const BATCH_BYTES: usize = 1 << 20;
 /// Records after which a batch is full.
@@ -25,6 +27,11 @@ struct Waiting {
 impl Waiting {
     fn key(&self) -> (i64, u64) {
         (self.record.time_ns, self.record.number)
+    }
+
+    /// Memory it takes: of short records most is not their bytes.
+    fn cost(&self) -> usize {
+        size_of::<Self>() + ALLOCATION_BYTES + self.bytes.len()
     }
 }
 
@@ -91,7 +98,7 @@ impl Sorter {
                     break;
                 }
                 let Some(Reverse(first)) = self.waiting.pop() else { break };
-                self.bytes -= first.bytes.len();
+                self.bytes -= first.cost();
                 batch.push(&first.record, &first.bytes);
                 filled += first.bytes.len();
                 if filled >= BATCH_BYTES || batch.records().len() >= BATCH_RECORDS {
@@ -101,9 +108,10 @@ impl Sorter {
             if let Some(record) = self.raw.records().get(self.taken) {
                 let bytes = self.raw.bytes(record).to_vec();
                 self.taken += 1;
-                self.bytes += bytes.len();
                 self.latest_ns = self.latest_ns.max(record.time_ns);
-                self.waiting.push(Reverse(Waiting { record: *record, bytes }));
+                let record = Waiting { record: *record, bytes };
+                self.bytes += record.cost();
+                self.waiting.push(Reverse(record));
             } else if self.at_end {
                 return Ok(!batch.records().is_empty());
             } else {
