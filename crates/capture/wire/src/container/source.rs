@@ -49,6 +49,8 @@ pub struct Source {
     place: u64,
     /// Bytes to pass over, of what follows them.
     skip: u64,
+    /// Where what is passed over last began.
+    skipped_from: u64,
     /// Bytes of the batches.
     batch_bytes: usize,
     most_batch_bytes: usize,
@@ -134,6 +136,7 @@ impl Source {
             kept,
             place: 0,
             skip: 0,
+            skipped_from: 0,
             batch_bytes,
             most_batch_bytes: most,
             number: 0,
@@ -271,7 +274,7 @@ impl Source {
         let mut skip = 0;
         match stop {
             Stop::Full => {}
-            Stop::Skip { bytes } => skip = bytes,
+            Stop::Skip { bytes } => (skip, self.skipped_from) = (bytes, self.place + used as u64),
             Stop::Damaged { at, what } => self.finish(Some(Damage { at, what })),
             Stop::Incomplete { need } if self.at_end => {
                 let (begin, end) = (self.place + used as u64, self.place - self.skip + filled as u64);
@@ -300,7 +303,15 @@ impl Source {
         };
         let why = match self.input.trouble() {
             Some(trouble) => trouble.to_owned(),
-            None if self.skip > 0 => "a record that is too long to be read goes on".to_owned(),
+            None if self.skip > 0 => {
+                // Nobody has so long a record: more likely its header is wrong, and what follows is lost.
+                let (at, left) = (self.skipped_from, self.skip);
+                let what = format!(
+                    "truncated at byte {at}: the record or block there is too long to be read, and {left} bytes of it \
+                     are missing"
+                );
+                return self.finish(Some(Damage { at, what }));
+            }
             None if within => {
                 format!("the record or block at byte {begin} needs {need} bytes, {} are there", end - begin)
             }

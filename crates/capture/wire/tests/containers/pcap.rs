@@ -144,7 +144,8 @@ fn fault_18_an_absurd_length_allocates_nothing_and_ends_as_a_cut() {
         pcap.record(1, 0, 4, &[1; 4]).claim(2, 0, claimed, claimed, &[2; 40]);
         let read = read(&pcap.bytes);
         assert_eq!((read.numbers(), read.count("long_records")), (vec![1], 1));
-        assert_eq!(read.damage().0, pcap.bytes.len() as u64);
+        // Where tshark stops, too: at the header that claims so much.
+        assert_eq!(read.damage().0, pcap.bytes.len() as u64 - 40 - 16);
         assert!(read.most_allocated < 1 << 18, "{} bytes", read.most_allocated);
     }
 }
