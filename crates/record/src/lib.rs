@@ -11,12 +11,14 @@
 mod address;
 mod background;
 pub mod capture;
+mod chunk;
 mod coded;
 mod digest;
 mod directory;
 mod error;
 mod file;
 mod manifest;
+mod numbers;
 pub mod read;
 mod rows;
 mod run;

@@ -6,20 +6,20 @@
 //!
 //! Leaves out nested columns: a row is flat.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    ArrayBuilder, BooleanBuilder, Float64Builder, StringBuilder, UInt8Builder, UInt16Builder, UInt32Builder,
-    UInt64Builder,
-};
+use arrow_array::builder::{ArrayBuilder, StringBuilder};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt8Array, UInt16Array,
     UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
 
+use crate::chunk::ByHand;
 use crate::coded::{Key, Texts};
+use crate::numbers::{Number, Numbers};
 
 /// What a column is called and means.
 #[derive(Clone, Debug)]
@@ -85,9 +85,10 @@ fn field(column: Column) -> Field {
 pub trait Gather {
     #[doc(hidden)]
     fn take_array(&mut self) -> ArrayRef;
-    /// Those of few different texts.
+    /// Where they need no encoder.
     #[doc(hidden)]
-    fn texts(&mut self) -> Option<&mut Texts> {
+    #[allow(private_interfaces)]
+    fn by_hand(&mut self) -> Option<&mut dyn ByHand> {
         None
     }
 }
@@ -96,7 +97,16 @@ impl Gather for Texts {
     fn take_array(&mut self) -> ArrayRef {
         Self::take_array(self)
     }
-    fn texts(&mut self) -> Option<&mut Texts> {
+    fn by_hand(&mut self) -> Option<&mut dyn ByHand> {
+        Some(self)
+    }
+}
+
+impl<T: Number> Gather for Numbers<T> {
+    fn take_array(&mut self) -> ArrayRef {
+        Self::take_array(self)
+    }
+    fn by_hand(&mut self) -> Option<&mut dyn ByHand> {
         Some(self)
     }
 }
@@ -110,20 +120,6 @@ impl Gather for StringBuilder {
         array
     }
 }
-
-macro_rules! gather {
-    ($($builder:ty)+) => {
-        $(impl Gather for $builder {
-            fn take_array(&mut self) -> ArrayRef {
-                let array = ArrayBuilder::finish(self);
-                *self = Self::with_capacity(array.len());
-                array
-            }
-        })+
-    };
-}
-
-gather!(UInt8Builder UInt16Builder UInt32Builder UInt64Builder Float64Builder BooleanBuilder);
 
 /// A type a column can have.
 pub(crate) trait Cell: Sized + 'static {
@@ -144,14 +140,22 @@ pub(crate) trait Cell: Sized + 'static {
 }
 
 macro_rules! number_cell {
-    ($type:ty, $data_type:ident, $builder:ident, $array:ident) => {
+    ($type:ty, $data_type:ident, $array:ident) => {
         impl Cell for $type {
-            type Builder = $builder;
+            type Builder = Numbers<$type>;
             const DATA_TYPE: DataType = DataType::$data_type;
             const NULLABLE: bool = false;
             #[inline]
-            fn append(&self, builder: &mut $builder, _: &'static [&'static str]) {
-                builder.append_value(*self);
+            fn append(&self, builder: &mut Self::Builder, _: &'static [&'static str]) {
+                builder.append(*self);
+            }
+            #[inline]
+            fn append_all<'a>(
+                cells: impl Iterator<Item = &'a Self> + Clone,
+                builder: &mut Self::Builder,
+                _: &'static [&'static str],
+            ) {
+                builder.extend(cells);
             }
             fn take(array: &dyn Array, index: usize, _: &'static [&'static str]) -> Option<Self> {
                 let array = array.as_any().downcast_ref::<$array>()?;
@@ -159,24 +163,20 @@ macro_rules! number_cell {
             }
         }
         impl Cell for Option<$type> {
-            type Builder = $builder;
+            type Builder = Numbers<$type>;
             const DATA_TYPE: DataType = DataType::$data_type;
             const NULLABLE: bool = true;
             #[inline]
-            fn append(&self, builder: &mut $builder, _: &'static [&'static str]) {
+            fn append(&self, builder: &mut Self::Builder, _: &'static [&'static str]) {
                 builder.append_option(*self);
             }
             #[inline]
             fn append_all<'a>(
                 cells: impl Iterator<Item = &'a Self> + Clone,
-                builder: &mut $builder,
+                builder: &mut Self::Builder,
                 _: &'static [&'static str],
             ) {
-                if cells.clone().all(Option::is_none) {
-                    builder.append_nulls(cells.count());
-                } else {
-                    cells.for_each(|cell| builder.append_option(*cell));
-                }
+                builder.extend_options(cells);
             }
             fn take(array: &dyn Array, index: usize, words: &'static [&'static str]) -> Option<Self> {
                 if array.is_null(index) { Some(None) } else { <$type>::take(array, index, words).map(Some) }
@@ -185,12 +185,12 @@ macro_rules! number_cell {
     };
 }
 
-number_cell!(u8, UInt8, UInt8Builder, UInt8Array);
-number_cell!(u16, UInt16, UInt16Builder, UInt16Array);
-number_cell!(u32, UInt32, UInt32Builder, UInt32Array);
-number_cell!(u64, UInt64, UInt64Builder, UInt64Array);
-number_cell!(f64, Float64, Float64Builder, Float64Array);
-number_cell!(bool, Boolean, BooleanBuilder, BooleanArray);
+number_cell!(u8, UInt8, UInt8Array);
+number_cell!(u16, UInt16, UInt16Array);
+number_cell!(u32, UInt32, UInt32Array);
+number_cell!(u64, UInt64, UInt64Array);
+number_cell!(f64, Float64, Float64Array);
+number_cell!(bool, Boolean, BooleanArray);
 
 /// A text of an array; `None` where it is null or the array holds something else.
 pub(crate) fn text(array: &dyn Array, index: usize) -> Option<&str> {
@@ -256,18 +256,31 @@ impl Cell for String {
     }
 }
 
-impl Cell for Option<String> {
-    type Builder = StringBuilder;
-    const DATA_TYPE: DataType = DataType::Utf8;
-    const NULLABLE: bool = true;
-    #[inline]
-    fn append(&self, builder: &mut StringBuilder, _: &'static [&'static str]) {
-        builder.append_option(self.as_deref());
-    }
-    fn take(array: &dyn Array, index: usize, words: &'static [&'static str]) -> Option<Self> {
-        if array.is_null(index) { Some(None) } else { String::take(array, index, words).map(Some) }
-    }
+/// The cell that may be null of texts that are all different.
+macro_rules! optional_string {
+    ($type:ty) => {
+        impl Cell for Option<$type> {
+            type Builder = StringBuilder;
+            const DATA_TYPE: DataType = DataType::Utf8;
+            const NULLABLE: bool = true;
+            #[inline]
+            fn append(&self, builder: &mut StringBuilder, _: &'static [&'static str]) {
+                builder.append_option(self.as_deref());
+            }
+            fn take(array: &dyn Array, index: usize, words: &'static [&'static str]) -> Option<Self> {
+                if array.is_null(index) {
+                    Some(None)
+                } else {
+                    String::take(array, index, words).map(|text| Some(text.into()))
+                }
+            }
+        }
+    };
 }
+
+optional_string!(String);
+// Texts that most often are one of a few need no memory of their own.
+optional_string!(Cow<'static, str>);
 
 /// Joins the lines of a doc comment, which each begin with the space after `///`.
 pub(crate) fn sentence(doc: &str) -> String {

@@ -15,6 +15,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
+use crate::chunk::Described;
 use crate::file::{FileEntry, Place, RunFile};
 use crate::{Row, WriteError};
 
@@ -33,20 +34,30 @@ pub struct TableWriter<R: Row> {
     columns: Vec<ArrowColumnWriter>,
     builders: R::Builders,
     dense: bool,
+    described: Vec<Described>,
     waiting: usize,
     in_group: usize,
     rows: u64,
 }
 
 impl<R: Row> TableWriter<R> {
-    /// `dense` numbers are delta-encoded and texts coded, as suits the long tables of captures.
+    /// `dense` columns are made by hand where they can be, as suits the long tables of captures.
     pub(crate) fn new(file: RunFile, dense: bool) -> Result<Self, WriteError> {
         let (place, schema) = (file.place(), R::schema());
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties::<R>(dense)))
             .and_then(ArrowWriter::into_serialized_writer);
         let (file, groups) =
             writer.map_err(|source| WriteError::Encode { path: place.path.clone(), source })?;
+        let described = file.schema_descr().columns().iter().zip(R::columns());
+        let described = described.map(|(column, about)| Described {
+            column: column.clone(),
+            few: matches!(about.data_type, DataType::UInt8 | DataType::Float64)
+                || about.unit == Some("bit/s"),
+            // Rows of captures are looked for by number and time.
+            sought: matches!(about.name, "frame" | "time_ns"),
+        });
         Ok(Self {
+            described: described.collect(),
             file,
             place,
             schema,
@@ -109,9 +120,10 @@ impl<R: Row> TableWriter<R> {
         if self.columns.is_empty() {
             self.columns = self.groups.create_column_writers(self.file.flushed_row_groups().len())?;
         }
-        let columns = self.columns.iter_mut().zip(self.schema.fields());
-        for ((writer, field), cells) in columns.zip(R::gathered(&mut self.builders)) {
-            if self.dense && cells.texts().is_some() {
+        let columns = self.columns.iter_mut().zip(self.schema.fields()).zip(&self.described);
+        for (((writer, field), described), cells) in columns.zip(R::gathered(&mut self.builders)) {
+            if let Some(cells) = cells.by_hand().filter(|_| self.dense) {
+                cells.page(described)?;
                 continue;
             }
             for leaf in compute_leaves(field, &cells.take_array())? {
@@ -127,12 +139,14 @@ impl<R: Row> TableWriter<R> {
     }
 
     fn encode_group(&mut self) -> Result<(), ParquetError> {
-        let described = self.file.schema_descr().columns().to_vec();
         let mut group = self.file.next_row_group()?;
-        let columns = self.columns.drain(..).zip(&described);
-        for ((writer, column), cells) in columns.zip(R::gathered(&mut self.builders)) {
-            match cells.texts().filter(|_| self.dense) {
-                Some(texts) => texts.write(column, &mut group)?,
+        let columns = self.columns.drain(..).zip(&self.described);
+        for ((writer, described), cells) in columns.zip(R::gathered(&mut self.builders)) {
+            match cells.by_hand().filter(|_| self.dense) {
+                Some(cells) => {
+                    let (chunk, close) = cells.close(described)?;
+                    group.append_column(&chunk, close)?;
+                }
                 None => writer.close()?.append_to_row_group(&mut group)?,
             }
         }
@@ -178,20 +192,14 @@ fn properties<R: Row>(dense: bool) -> WriterProperties {
         .set_max_row_group_row_count(Some(GROUP));
     for column in R::columns() {
         let path = ColumnPath::from(column.name);
-        // Times rise steadily: their differences are short, a dictionary of them would be long. So it is
-        // with most numbers of a capture but rates. Runs keep the encoding of their first version.
-        let number = matches!(column.data_type, DataType::UInt32 | DataType::UInt64);
-        if column.unit == Some("ns") || dense && number && column.unit != Some("bit/s") {
+        // Times rise steadily: their differences are short, a dictionary of them would be long.
+        if column.unit == Some("ns") {
             properties = properties
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED);
-            if dense {
-                // Differences that are packed do not shrink further.
-                properties = properties.set_column_compression(path.clone(), Compression::UNCOMPRESSED);
-            }
         }
-        // Rows of captures are looked for by number and time.
-        if dense && !matches!(column.name, "frame" | "time_ns") {
+        // What is made by hand has its own.
+        if dense {
             properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
         }
     }

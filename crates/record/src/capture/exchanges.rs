@@ -1,5 +1,6 @@
 //! HTTP/1 exchanges of a capture.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use crate::table::table;
@@ -22,7 +23,7 @@ table! {
         /// Server's port.
         pub server_port: u16,
         /// Method as sent; unknown ones too. Null when the request was not captured.
-        pub method: Option<String>,
+        pub method: Option<Cow<'static, str>>,
         /// Target as sent, at most 1,024 octets of it, with what is not printable escaped.
         pub target: Option<String>,
         /// Host field.
@@ -32,7 +33,7 @@ table! {
         /// Status code of the final response; null when there was none.
         pub status: Option<u16>,
         /// Media type of the response, without parameters.
-        pub content_type: Option<String>,
+        pub content_type: Option<Cow<'static, str>>,
         /// First octet of the request.
         pub sent_ns: Option<u64> = "ns",
         /// Last octet of the request.

@@ -3,6 +3,7 @@
 //! Reference: RFC 9112 §5 (field lines), §6.1 and §6.2 (lengths); RFC 9110 §5.6.1 (lists). Lines end with
 //! LF, with or without CR (RFC 9112 §2.2); a line that begins with white space continues the one before.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Most fields of one head; more are ambiguous.
@@ -11,6 +12,23 @@ const MOST_FIELDS: usize = 1_000;
 const MOST_TARGET: usize = 1_024;
 /// Most octets of a method, host or media type that are told.
 const MOST_WORD: usize = 255;
+
+/// Methods and media types that need no memory of their own, most frequent first.
+const COMMON: [&str; 13] = [
+    "GET",
+    "text/html",
+    "POST",
+    "HEAD",
+    "text/plain",
+    "text/css",
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "application/json",
+    "text/javascript",
+    "application/javascript",
+    "application/octet-stream",
+];
 
 /// What the fields of a head say about the length of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,21 +144,29 @@ fn transfer_encoding(before: Lengths, value: &[u8]) -> Lengths {
 /// What the records name of an exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Words {
-    pub(crate) method: Option<String>,
+    pub(crate) method: Option<Cow<'static, str>>,
     pub(crate) target: Option<String>,
     pub(crate) host: Option<String>,
-    pub(crate) content_type: Option<String>,
+    pub(crate) content_type: Option<Cow<'static, str>>,
 }
 
 impl Words {
     pub(super) fn ask(&mut self, method: &[u8], target: &[u8], host: Option<&[u8]>) {
-        self.method = Some(printable(method, MOST_WORD));
+        self.method = Some(word(method));
         self.target = Some(printable(target, MOST_TARGET)).filter(|t| !t.is_empty());
         self.host = host.map(|h| printable(h, MOST_WORD));
     }
 
     pub(super) fn answer(&mut self, content_type: Option<&[u8]>) {
-        self.content_type = content_type.map(|t| printable(t, MOST_WORD));
+        self.content_type = content_type.map(word);
+    }
+}
+
+/// A method or media type.
+fn word(octets: &[u8]) -> Cow<'static, str> {
+    match COMMON.iter().find(|common| common.as_bytes() == octets) {
+        Some(common) => Cow::Borrowed(common),
+        None => printable(octets, MOST_WORD).into(),
     }
 }
 
