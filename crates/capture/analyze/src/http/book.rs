@@ -140,6 +140,11 @@ impl Book {
         }
     }
 
+    /// Whether it holds nothing but when the last response was complete.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.open.is_empty() && !self.requests_are_over && !self.responses_are_over
+    }
+
     /// Removes the first exchange.
     pub(super) fn pop(&mut self) -> Option<Exchange> {
         self.answering = self.answering.saturating_sub(1);

@@ -7,7 +7,9 @@
 use std::collections::VecDeque;
 
 use super::book::{Answering, Asking, Book, Exchange, Fate, Tally};
+use super::instant::Maybe;
 use super::outcome::Outcome;
+use super::parser::Parser;
 use super::reassembly::Reassembly;
 use super::side::{Reading, Side};
 use super::{Application, Octets, Watch};
@@ -28,8 +30,21 @@ pub(crate) struct Exchanges {
     watch: Watch,
     tally: Tally,
     hello: Option<Box<Hello>>,
-    /// There from the first octet of payload until nothing more can be read.
+    /// There from the first octet of payload until nothing more can be read, but while it is at rest.
     pub(super) talk: Option<Box<Talk>>,
+    /// What is left of it between two exchanges, where memory is short.
+    rest: Option<Box<Rest>>,
+}
+
+/// Where both streams stand between two exchanges: all that the next one depends on.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    /// Octets handed on and octets read, of requests and of responses.
+    up: (u64, u64),
+    down: (u64, u64),
+    last_done: Maybe,
+    acked: Maybe,
+    asked_to: u64,
 }
 
 /// Streams that are being read.
@@ -48,7 +63,7 @@ pub(super) struct Talk {
 
 impl Exchanges {
     pub(crate) fn new(watch: Watch) -> Self {
-        Self { watch, tally: Tally::default(), hello: None, talk: None }
+        Self { watch, tally: Tally::default(), hello: None, talk: None, rest: None }
     }
 
     /// Whether any request was seen, or something that nobody can read.
@@ -113,13 +128,27 @@ impl Exchanges {
         self.tally.think_ns
     }
 
-    fn talk(&mut self) -> &mut Talk {
-        self.talk.get_or_insert_with(|| Box::new(Talk::new(self.watch)))
+    fn talk(&mut self) {
+        if self.talk.is_none() {
+            let mut talk = Box::new(Talk::new(self.watch));
+            if let Some(rest) = self.rest.take() {
+                talk.resume(&rest);
+            }
+            self.talk = Some(talk);
+        }
+    }
+
+    /// Gives back what nobody needs before the next exchange.
+    pub(crate) fn rest(&mut self) {
+        if let Some(rest) = self.talk.as_ref().and_then(|talk| talk.at_rest()) {
+            self.rest = Some(Box::new(rest));
+            self.talk = None;
+        }
     }
 
     /// Whether nothing can be learnt from `octets`.
     fn is_idle(&self, octets: &Octets<'_>) -> bool {
-        octets.length == 0 || self.talk.is_none() && self.tally.opaque
+        octets.length == 0 || self.talk.is_none() && self.rest.is_none() && self.tally.opaque
     }
 
     /// The client sent octets of its stream.
@@ -199,11 +228,14 @@ impl Exchanges {
             while talk.book.open.front().is_some_and(welcome) {
                 talk.give(tally, readable, None, out);
             }
+        } else if let Some(rest) = &mut self.rest {
+            rest.acked = rest.acked.get().map_or(acked, |before| before.max(acked)).into();
         }
     }
 
     /// Nothing more comes: everything awaited is an error, `error` or what the client was waiting for.
     pub(crate) fn end(&mut self, readable: u64, error: Option<&'static str>, out: &mut VecDeque<Outcome>) {
+        self.rest = None;
         let Self { tally, hello, talk: Some(talk), .. } = self else { return };
         if self.watch != Watch::Run {
             talk.finish(tally, hello);
@@ -242,6 +274,23 @@ impl Talk {
             acked: None,
             asked_to: 0,
         }
+    }
+
+    /// All there is to know, if nothing is under way.
+    fn at_rest(&self) -> Option<Rest> {
+        let Self { up, down, requests, responses, book, acked, asked_to } = self;
+        let settled = book.is_at_rest() && up.is_empty() && down.is_empty();
+        let (up, down) = ((up.next, requests.at_rest()?), (down.next, responses.at_rest()?));
+        let acked = acked.map_or(Maybe::NOT, Maybe::from);
+        settled.then_some(Rest { up, down, last_done: book.last_done, acked, asked_to: *asked_to })
+    }
+
+    fn resume(&mut self, rest: &Rest) {
+        (self.up, self.requests) = (Reassembly::resume(rest.up.0), Side::Http(Parser::resume(rest.up.1)));
+        (self.down, self.responses) =
+            (Reassembly::resume(rest.down.0), Side::Http(Parser::resume(rest.down.1)));
+        self.book.last_done = rest.last_done;
+        (self.acked, self.asked_to) = (rest.acked.get(), rest.asked_to);
     }
 
     /// Whether the client read octets that were not captured.

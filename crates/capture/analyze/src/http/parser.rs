@@ -85,6 +85,16 @@ impl Parser {
         Self { state, at: 0, line: Vec::new(), line_start: 0 }
     }
 
+    /// Where it stands, if that is all there is to know: between two messages.
+    pub(super) fn at_rest(&self) -> Option<u64> {
+        (self.state == State::Between && self.line.is_empty()).then_some(self.at)
+    }
+
+    /// A parser between two messages.
+    pub(super) fn resume(at: u64) -> Self {
+        Self { state: State::Between, at, line: Vec::new(), line_start: 0 }
+    }
+
     /// Whether nothing more will be found.
     pub(super) fn is_opaque(&self) -> bool {
         self.state == State::Opaque

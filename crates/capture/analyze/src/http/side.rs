@@ -20,6 +20,11 @@ impl Side {
         Self::Http(Parser::new(whole))
     }
 
+    /// Where it stands, if that is all there is to know.
+    pub(super) fn at_rest(&self) -> Option<u64> {
+        if let Self::Http(parser) = self { parser.at_rest() } else { None }
+    }
+
     pub(super) fn is_over(&self) -> bool {
         match self {
             Self::Http(parser) => parser.is_opaque(),

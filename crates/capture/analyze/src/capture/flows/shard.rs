@@ -20,6 +20,9 @@ use crate::http::{Ends, Watch};
 /// Connections that end at once when there are no more packets: their rows wait for one another.
 const ENDED_AT_ONCE: usize = 128;
 
+/// Live connections of one shard from which on those between two exchanges keep less, at some cost of time.
+const CROWDED: usize = 512;
+
 /// What one batch of packets gave.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -111,6 +114,7 @@ impl Shard {
             }
             return;
         };
+        let crowded = self.table.live() > CROWDED;
         let flow = self.table.touch(slot);
         if flow.hidden {
             self.counts.filtered += 1;
@@ -136,6 +140,9 @@ impl Shard {
             }
         }
         let closed = !was_closed && flow.core.is_closed();
+        if crowded {
+            flow.core.exchanges.rest();
+        }
         if !self.outcomes.is_empty() {
             exchanges(packet.frame, flow, &mut self.outcomes, self.wants, found);
         }

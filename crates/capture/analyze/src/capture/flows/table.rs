@@ -57,6 +57,11 @@ impl Table {
         self.index.len()
     }
 
+    /// Connections that have not closed.
+    pub(crate) fn live(&self) -> usize {
+        self.len().saturating_sub(self.closing.len())
+    }
+
     /// The slot of a pair's connection.
     #[inline]
     pub(crate) fn find(&self, hash: u64, pair: &Pair) -> Option<u32> {
