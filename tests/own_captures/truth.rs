@@ -4,9 +4,6 @@
 //! repeats is what was on the air before, octet by octet, and how a connection ended follows from the order on the
 //! air. All of it is found with sets and loops, beside the analysis and without its code.
 //!
-//! A packet that repeats another one octet by octet within a millisecond, as when the kernel answers a SYN just after its
-//! timer sent the SYN-ACK again, looks as if it had been captured twice, which the analysis says in `duplicates`.
-//!
 //! One thing the run's tables do not tell: whether a packet of data carries a FIN too. That bit is read from the
 //! capture's segments; all else of them must agree with the run.
 
@@ -16,9 +13,6 @@ use airperf_record::capture::SegmentRow;
 use airperf_record::{ConnectionRow, FrameRow, PacketRow};
 
 use crate::{Run, rows};
-
-/// Shorter than any two retransmissions of TCP's timers.
-const COPIED_WITHIN_NS: u64 = 1_001_000;
 
 /// A packet of a connection; these are in the order in which they were first decoded.
 pub(crate) struct Sighted {
@@ -31,7 +25,6 @@ pub(crate) struct Sighted {
     pub(crate) novelty: &'static str,
     /// Decoded frames but that of the first attempt.
     pub(crate) mac_retransmissions: u32,
-    first_ns: u64,
 }
 
 impl Sighted {
@@ -49,10 +42,6 @@ pub(crate) struct Expected {
     pub(crate) octets: [BTreeSet<u64>; 2],
     /// Begin of the first frame decoded, and of the last one.
     pub(crate) span_ns: (u64, u64),
-    /// Packets that look as if one of `packets`, told by its place, had been captured twice.
-    pub(crate) copies: BTreeMap<u64, usize>,
-    /// Retransmissions of the MAC that are in no count, since they were all that was decoded of a copy.
-    pub(crate) copied_again: u32,
     fins: [Option<u64>; 2],
     first_fin: Option<usize>,
     reset: bool,
@@ -82,15 +71,9 @@ pub(crate) fn expected(run: &Run) -> (BTreeMap<Key, Expected>, u64) {
         });
         let again = u32::from(frame.attempt > 1);
         let known = of.packets.iter().position(|known| known.packet.packet == packet.packet);
-        let known = known.or_else(|| of.copies.get(&packet.packet).copied());
         if known.is_none() {
-            let Some(segment) = segments.get(&number) else {
-                let copied = of.copied(packet, frame.start_ns);
-                let place = copied.unwrap_or_else(|| panic!("frame {number}: {packet:?} has no segment"));
-                of.copies.insert(packet.packet, place);
-                of.copied_again += again;
-                continue;
-            };
+            let segment =
+                segments.get(&number).unwrap_or_else(|| panic!("frame {number}: {packet:?} has no segment"));
             let epoch = *epoch.get_or_insert(segment.time_ns - frame.start_ns);
             assert_eq!(segment.time_ns - epoch, frame.start_ns, "frame {number}");
             assert_eq!(
@@ -98,7 +81,7 @@ pub(crate) fn expected(run: &Run) -> (BTreeMap<Key, Expected>, u64) {
                 (packet.seq, packet.payload_bytes, packet.ip_bytes),
                 "frame {number}"
             );
-            of.sight(packet, segment.flags & 1 != 0, frame.start_ns);
+            of.sight(packet, segment.flags & 1 != 0);
             let sighted = of.packets.last().unwrap();
             assert_eq!((segment.kind, segment.novelty), (sighted.kind, sighted.novelty), "frame {number}");
             shown += 1;
@@ -125,25 +108,14 @@ impl Expected {
             packets: Vec::new(),
             octets: [BTreeSet::new(), BTreeSet::new()],
             span_ns: (begin_ns, begin_ns),
-            copies: BTreeMap::new(),
-            copied_again: 0,
             fins: [None; 2],
             first_fin: None,
             reset: false,
         }
     }
 
-    /// Which packet this one, first decoded at `first_ns`, is taken for.
-    fn copied(&self, packet: &PacketRow, first_ns: u64) -> Option<usize> {
-        let what =
-            |packet: &PacketRow| (packet.station, packet.kind, packet.seq, packet.ack, packet.ip_bytes);
-        self.packets.iter().position(|known| {
-            what(&known.packet) == what(packet) && first_ns - known.first_ns <= COPIED_WITHIN_NS
-        })
-    }
-
     /// The sniffer decodes a packet for the first time.
-    fn sight(&mut self, packet: &PacketRow, fin: bool, first_ns: u64) {
+    fn sight(&mut self, packet: &PacketRow, fin: bool) {
         let side = usize::from(packet.station != self.row.client);
         let has = |kind: &str| packet.kind == kind;
         let (syn, reset, closes) = (has("syn") || has("syn_ack"), has("rst"), has("fin") || has("fin_ack"));
@@ -158,7 +130,7 @@ impl Expected {
             _ if syn && self.packets.iter().any(|before| before.packet.kind == packet.kind) => "dup_syn",
             _ if closes && self.fins[side] == Some(end) => "dup_fin",
             _ if length == 0 => "new",
-            0 if packet.seq < highest => "late",
+            0 if packet.seq < highest.max(self.fins[side].unwrap_or_default()) => "late",
             0 => "new",
             known if known == length => "full",
             _ => "part",
@@ -175,14 +147,7 @@ impl Expected {
         }
         // Once both sides have closed there is nothing left to reset.
         self.reset |= reset && self.fins.contains(&None);
-        self.packets.push(Sighted {
-            packet: packet.clone(),
-            side,
-            kind,
-            novelty,
-            mac_retransmissions: 0,
-            first_ns,
-        });
+        self.packets.push(Sighted { packet: packet.clone(), side, kind, novelty, mac_retransmissions: 0 });
     }
 
     /// Word of `connections.class`.

@@ -87,7 +87,7 @@ class _Side:
     duplicates: int = 0
     kept_alive: bool = False
     beyond: int = 0
-    """One after the highest number of a FIN or an acknowledgement, which have no octets ``late`` asks for."""
+    """Highest number of an acknowledgement without payload, which has no octets ``late`` asks for."""
 
 
 @dataclass
@@ -151,8 +151,8 @@ class Tshark:
             mine.next, mine.next_ns = end, segment["time_ns"]
         mine.window, mine.ack, mine.ack_ns = window, segment["ack"], segment["time_ns"]
         mine.kept_alive = "keep_alive" in found
-        if segment["flags"] & FIN or not segment["payload_bytes"]:
-            mine.beyond = max(mine.beyond, end)
+        if not segment["payload_bytes"]:
+            mine.beyond = max(mine.beyond, segment["seq"] + bool(segment["flags"] & SYN))
 
 
 @dataclass

@@ -182,7 +182,8 @@ impl Half {
         let syn = u64::from(flags.has(Flags::SYN));
         let start = seq + syn;
         let end = start + payload;
-        let before = self.sent.end();
+        // What comes after its FIN comes late, too.
+        let before = self.fin.get().unwrap_or(0).max(self.sent.end());
         let known = self.sent.insert(start, end);
         let mut novelty = match (payload, known) {
             (0, _) => Novelty::New,
@@ -225,6 +226,12 @@ impl Half {
     #[inline]
     pub(crate) fn octets_end(&self) -> u64 {
         self.sent.end()
+    }
+
+    /// Whether it is worth asking [`Self::has_gap`].
+    #[inline]
+    pub(crate) fn may_have_gap(&self) -> bool {
+        self.sent.may_have_gap(self.origin)
     }
 
     /// Whether later octets came than those without a gap.
@@ -296,6 +303,17 @@ mod tests {
         assert_eq!(half.send(251, 10, Flags::FIN), Novelty::New);
         assert_eq!(half.send(261, 0, Flags::FIN), Novelty::DupFin);
         assert_eq!((half.segments, half.retransmissions), (10, 4));
+    }
+
+    #[test]
+    fn octets_captured_after_their_fin_are_late() {
+        let mut half = half(7);
+        half.send(0, 0, Flags::SYN);
+        half.send(1, 100, Flags::ACK);
+        assert_eq!(half.send(201, 0, Flags::FIN), Novelty::New);
+        assert_eq!(half.send(101, 100, Flags::ACK), Novelty::Late);
+        assert_eq!(half.send(201, 0, Flags::FIN), Novelty::DupFin);
+        assert_eq!(half.send(201, 10, Flags::ACK), Novelty::New, "beyond it");
     }
 
     #[test]

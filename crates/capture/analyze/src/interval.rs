@@ -65,6 +65,12 @@ impl IntervalSet {
         self.unseen += end.saturating_sub(start) - known;
     }
 
+    /// Whether it is worth asking for a [`Self::gap`]: there is none in what came in order.
+    #[inline]
+    pub(crate) fn may_have_gap(&self, start: u64) -> bool {
+        self.last.0 > start || !self.lower.is_empty()
+    }
+
     /// The first octets from `start` on that are not there but are followed by some that are.
     pub fn gap(&self, start: u64) -> Option<(u64, u64)> {
         let reach = self.reach(start);

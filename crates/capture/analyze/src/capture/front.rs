@@ -5,10 +5,10 @@
 
 use airperf_record::WriteError;
 use airperf_wire::container::{Batch, Record};
-use airperf_wire::{Anomalies, Anomaly, Decoder, Flags, Frame, Ip, Payload, Transport, TransportError};
+use airperf_wire::{Anomalies, Anomaly, Decoder, Flags, Frame, Ip, Link, Payload, Transport, TransportError};
 
 use super::application::quic::Quic;
-use super::flows::{Carried, Octets, Packet, Pair, SHARDS, Secret};
+use super::flows::{Carried, Octets, Packet, Pair, SHARDS, Secret, Way};
 use super::fragments::{self, Fragments};
 use super::options::{Filter, Options};
 use super::ordered::{Ordered, Verdict};
@@ -83,6 +83,7 @@ struct Arrival {
     time_ns: u64,
     delivered_ns: u64,
     carried: Carried,
+    way: Way,
 }
 
 /// Takes records in order.
@@ -162,7 +163,14 @@ impl Front {
         };
         let time_ns = u64::try_from(record.time_ns).unwrap_or(0);
         let delivered_ns = delivered_ns(time_ns, carried, &frame);
-        let arrival = Arrival { frame: record.number, time_ns, delivered_ns, carried };
+        let way = match &frame.link {
+            Link::Dot11(dot11) => dot11
+                .sequence()
+                .map(|number| Way::new(number, dot11.to_ds(), dot11.from_ds()))
+                .unwrap_or_default(),
+            _ => Way::default(),
+        };
+        let arrival = Arrival { frame: record.number, time_ns, delivered_ns, carried, way };
         match (frame.payload, transport) {
             (Payload::Ip(ip), Some(transport)) => {
                 self.packet(index, bytes, &ip, transport, arrival, lists, reassembled);
@@ -281,9 +289,10 @@ impl Front {
             length: tcp.payload_len() as u32,
             ip_bytes: place.ip_bytes,
             identification: (!ip.is_v6()).then(|| ip.identification() as u16),
-            checksum: words.get(16..18).map_or(0, |c| u16::from_be_bytes([c[0], c[1]])),
+            checksum: tcp.checksum(),
             sum,
             carried: arrival.carried,
+            way: arrival.way,
             options: if says_something(tcp.flags(), tcp.option_bytes()) {
                 tcp.option_bytes().len() as u8
             } else {
@@ -313,10 +322,12 @@ fn says_something(flags: Flags, options: &[u8]) -> bool {
 /// Ones' complement sum of a TCP header but for its ports, and of the length of the segment.
 #[inline]
 fn header_sum(header: &[u8], length: usize) -> u16 {
-    let words = header.get(4..).unwrap_or_default().as_chunks::<2>().0;
-    let sum = words.iter().fold(length as u32, |sum, word| sum + u32::from(u16::from_be_bytes(*word)));
-    let once = (sum & 0xffff) + (sum >> 16);
-    ((once & 0xffff) + (once >> 16)) as u16
+    // Headers are whole words of 32 bits. The sum does not depend on the order of octets (RFC 1071 §2).
+    let words = header.get(4..).unwrap_or_default().as_chunks::<4>().0;
+    let sum = words.iter().fold(0, |sum: u64, word| sum + u64::from(u32::from_ne_bytes(*word)));
+    let fold = |sum: u64| (sum & 0xffff) + (sum >> 16);
+    let sum = u16::from_be(fold(fold(fold(sum))) as u16);
+    fold(u64::from(sum) + fold(length as u64)) as u16
 }
 
 /// Octets of TCP payload in a part of a frame.

@@ -55,12 +55,10 @@ impl<'a> Merge<'a> {
             }
         }
 
-        let mut exchanges: Vec<_> = found.iter_mut().flat_map(|f| f.exchanges.drain(..)).collect();
-        exchanges.sort_by_key(|(frame, row)| (*frame, row.connection));
-        exchanges.into_iter().try_for_each(|(_, row)| tables.exchange(row))?;
-        let mut ended: Vec<_> = found.iter_mut().flat_map(|f| f.ended.drain(..)).collect();
-        ended.sort_by_key(|(frame, row)| (*frame, row.connection));
-        ended.into_iter().try_for_each(|(_, row)| tables.connection(row))?;
+        let exchanges = found.iter_mut().map(|f| &mut f.exchanges);
+        in_order(exchanges, |(frame, row)| (*frame, row.connection), |(_, row)| tables.exchange(row))?;
+        let ended = found.iter_mut().map(|f| &mut f.ended);
+        in_order(ended, |(frame, row)| (*frame, row.connection), |(_, row)| tables.connection(row))?;
 
         for (found, held) in found.iter_mut().zip(&mut self.held) {
             for frame in &found.mac_retries {
@@ -70,7 +68,7 @@ impl<'a> Merge<'a> {
                 }
             }
         }
-        write(&mut self.held, tables)?;
+        in_order(&mut self.held, |row| row.frame, |row| tables.segment(row))?;
         for (found, held) in found.iter_mut().zip(&mut self.held) {
             std::mem::swap(&mut found.segments, held);
         }
@@ -82,7 +80,7 @@ impl<'a> Merge<'a> {
     pub(crate) fn finish(self) -> Result<Option<&'a mut TableSet>, WriteError> {
         let Self { mut tables, mut held, .. } = self;
         if let Some(tables) = &mut tables {
-            write(&mut held, tables)?;
+            in_order(&mut held, |row| row.frame, |row| tables.segment(row))?;
         }
         Ok(tables)
     }
@@ -93,16 +91,31 @@ fn row_of(rows: &mut [SegmentRow], frame: u64) -> Option<&mut SegmentRow> {
     rows.get_mut(at).filter(|row| row.frame == frame)
 }
 
-/// Writes the rows of all shards in order of frame, moving each once.
-fn write(shards: &mut [Vec<SegmentRow>; SHARDS], tables: &mut TableSet) -> Result<(), WriteError> {
-    let mut rows = shards.each_mut().map(|rows| rows.drain(..));
-    let first =
-        |rows: &std::vec::Drain<'_, SegmentRow>| rows.as_slice().first().map_or(u64::MAX, |row| row.frame);
-    let mut firsts = rows.each_ref().map(first);
-    loop {
-        let (next, _) = firsts.iter().enumerate().min_by_key(|(_, frame)| **frame).unwrap_or((0, &0));
-        let Some(row) = rows[next].next() else { return Ok(()) };
-        firsts[next] = first(&rows[next]);
-        tables.segment(row)?;
+/// Gives the rows of all shards in order, moving each once, and empties the lists. Those of one shard mostly are
+/// in order; equal keys are of one shard.
+fn in_order<'l, T: 'l, K: Ord + Copy>(
+    lists: impl IntoIterator<Item = &'l mut Vec<T>>,
+    key: impl Fn(&T) -> K,
+    mut give: impl FnMut(T) -> Result<(), WriteError>,
+) -> Result<(), WriteError> {
+    let mut rows = Vec::with_capacity(SHARDS);
+    for list in lists.into_iter().filter(|list| !list.is_empty()) {
+        if !list.is_sorted_by_key(&key) {
+            list.sort_by_cached_key(&key);
+        }
+        rows.push(list.drain(..));
     }
+    let first = |rows: &std::vec::Drain<'_, T>| rows.as_slice().first().map(&key);
+    let mut firsts: Vec<K> = rows.iter().filter_map(first).collect();
+    while let Some((next, _)) = firsts.iter().enumerate().min_by_key(|(_, first)| **first) {
+        rows[next].next().map_or(Ok(()), &mut give)?;
+        match first(&rows[next]) {
+            Some(first) => firsts[next] = first,
+            None => {
+                firsts.swap_remove(next);
+                rows.swap_remove(next);
+            }
+        }
+    }
+    Ok(())
 }

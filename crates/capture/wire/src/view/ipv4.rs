@@ -39,6 +39,8 @@ pub enum Ipv4Error {
 /// An IPv4 packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv4<'a> {
+    /// What every header has.
+    head: &'a [u8; SHORTEST_HEADER],
     /// Captured bytes, without what follows the packet.
     bytes: &'a [u8],
     header: usize,
@@ -62,30 +64,30 @@ impl<'a> Ipv4<'a> {
     #[inline]
     pub(crate) fn parse_cut(bytes: &'a [u8], missing: usize) -> Result<Self, Ipv4Error> {
         let have = bytes.len();
-        if have < SHORTEST_HEADER {
+        let Some(head) = bytes.first_chunk() else {
             return match bytes.first() {
                 Some(first) if first >> 4 != 4 => Err(Ipv4Error::Version(first >> 4)),
                 _ => Err(Ipv4Error::Cut { have, need: SHORTEST_HEADER }),
             };
+        };
+        if head[0] >> 4 != 4 {
+            return Err(Ipv4Error::Version(head[0] >> 4));
         }
-        if bytes[0] >> 4 != 4 {
-            return Err(Ipv4Error::Version(bytes[0] >> 4));
-        }
-        let header = usize::from(bytes[0] & 15) * 4;
+        let header = usize::from(head[0] & 15) * 4;
         if header < SHORTEST_HEADER {
             return Err(Ipv4Error::HeaderLength(header));
         }
         if have < header {
             return Err(Ipv4Error::Cut { have, need: header });
         }
-        let total = match usize::from(u16_at(bytes, 2)) {
+        let total = match usize::from(u16_at(head, 2)) {
             0 => have + missing,
             total => total,
         };
         if total < header {
             return Err(Ipv4Error::TotalLength { total, header });
         }
-        Ok(Self { bytes: &bytes[..have.min(total)], header, total })
+        Ok(Self { head, bytes: &bytes[..have.min(total)], header, total })
     }
 
     /// Sender.
@@ -99,22 +101,22 @@ impl<'a> Ipv4<'a> {
     }
 
     fn address(&self, at: usize) -> Ipv4Addr {
-        Ipv4Addr::from_bits(u32_at(self.bytes, at))
+        Ipv4Addr::from_bits(u32_at(self.head, at))
     }
 
     /// Number of the transport protocol.
     pub fn protocol(&self) -> u8 {
-        self.bytes[9]
+        self.head[9]
     }
 
     /// Identification, which retransmissions do not share.
     pub fn identification(&self) -> u16 {
-        u16_at(self.bytes, 4)
+        u16_at(self.head, 4)
     }
 
     /// Hops left.
     pub fn ttl(&self) -> u8 {
-        self.bytes[8]
+        self.head[8]
     }
 
     /// Length of the packet as sent, header included.
@@ -145,14 +147,15 @@ impl<'a> Ipv4<'a> {
 
     /// Where its payload stands in the payload of the packet it is a fragment of, in octets, and whether more
     /// fragments follow; `None` for a whole packet.
+    #[inline]
     pub fn fragment(&self) -> Option<(u32, bool)> {
-        let word = u16_at(self.bytes, 6);
+        let word = u16_at(self.head, 6);
         (word & 0x3fff != 0).then(|| (u32::from(word & 0x1fff) * 8, word & 0x2000 != 0))
     }
 
     /// Whether it is a fragment that is not the first: its payload begins with no transport header.
     pub fn is_later_fragment(&self) -> bool {
-        u16_at(self.bytes, 6) & 0x1fff != 0
+        u16_at(self.head, 6) & 0x1fff != 0
     }
 
     /// Whether the header's checksum is right.
@@ -161,10 +164,12 @@ impl<'a> Ipv4<'a> {
     }
 }
 
+#[inline(always)]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
+#[inline(always)]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }

@@ -72,6 +72,8 @@ pub enum TcpError {
 /// A TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp<'a> {
+    /// What every header has.
+    head: &'a [u8; SHORTEST_HEADER],
     bytes: &'a [u8],
     header: usize,
     length: usize,
@@ -85,49 +87,55 @@ impl<'a> Tcp<'a> {
     /// [`TcpError`]; options and payload may be cut.
     #[inline]
     pub fn parse(bytes: &'a [u8], length: usize) -> Result<Self, TcpError> {
-        if bytes.len() < SHORTEST_HEADER {
+        let Some(head) = bytes.first_chunk() else {
             return Err(TcpError::Cut { have: bytes.len() });
-        }
-        let header = usize::from(bytes[12] >> 4) * 4;
+        };
+        let header = usize::from(head[12] >> 4) * 4;
         if header < SHORTEST_HEADER || header > length {
             return Err(TcpError::HeaderLength { header, length });
         }
-        Ok(Self { bytes, header, length })
+        Ok(Self { head, bytes, header, length })
     }
 
     /// Sender's port.
     pub fn source_port(&self) -> u16 {
-        u16_at(self.bytes, 0)
+        u16_at(self.head, 0)
     }
 
     /// Receiver's port.
     pub fn destination_port(&self) -> u16 {
-        u16_at(self.bytes, 2)
+        u16_at(self.head, 2)
     }
 
     /// Sequence number of the first octet, or of the SYN.
     pub fn seq(&self) -> u32 {
-        u32_at(self.bytes, 4)
+        u32_at(self.head, 4)
     }
 
     /// The next octet expected; valid with [`Flags::ACK`].
     pub fn ack(&self) -> u32 {
-        u32_at(self.bytes, 8)
+        u32_at(self.head, 8)
     }
 
     /// Control bits.
     pub fn flags(&self) -> Flags {
-        Flags(self.bytes[13])
+        Flags(self.head[13])
     }
 
     /// Where urgent data ends, from the sequence number; valid with [`Flags::URG`].
     pub fn urgent(&self) -> u16 {
-        u16_at(self.bytes, 18)
+        u16_at(self.head, 18)
+    }
+
+    /// Its checksum, right or wrong.
+    #[inline]
+    pub fn checksum(&self) -> u16 {
+        u16_at(self.head, 16)
     }
 
     /// Window, not scaled.
     pub fn window(&self) -> u16 {
-        u16_at(self.bytes, 14)
+        u16_at(self.head, 14)
     }
 
     /// Octets of payload as sent.

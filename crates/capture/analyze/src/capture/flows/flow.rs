@@ -179,6 +179,11 @@ impl Flow {
         }
 
         let retransmitted = matches!(place.novelty, Novelty::Full | Novelty::DupSyn | Novelty::DupFin);
+        self.times(packet, &place);
+        self.handshake(packet, up, options, counts);
+        let sack = self.sack(up, packet, place.ack, options, counts);
+        let rtt_ns = self.acknowledge(packet, &place, counts);
+        self.note_sent(packet, &place, sent_before);
         let verdict = Verdict {
             place,
             spurious: retransmitted && place.length > 0 && place.seq + place.length <= acked_before,
@@ -186,21 +191,20 @@ impl Flow {
             zero_window: windows_known && plain && packet.window == 0,
             window_probe,
             keep_alive,
-            sack: None,
-            rtt_ns: None,
-            in_flight: None,
+            sack,
+            rtt_ns,
+            in_flight: self.in_flight(up),
         };
-        self.times(packet, &place);
-        self.handshake(packet, up, options, counts);
-        let verdict = Verdict { sack: self.sack(up, packet, place.ack, options, counts), ..verdict };
-        let verdict = Verdict { rtt_ns: self.acknowledge(packet, &place, counts), ..verdict };
-        self.note_sent(packet, &place, sent_before);
-        let verdict = Verdict { in_flight: self.in_flight(up), ..verdict };
         self.side(up).retransmissions += u32::from(retransmitted);
         self.count(packet, &verdict, inconsistent, counts);
-        self.gap(true, packet.time_ns, out);
-        self.gap(false, packet.time_ns, out);
-        self.release();
+        for up in [true, false] {
+            if self.core.halves(up).0.may_have_gap() {
+                self.gap(up, packet.time_ns, out);
+            }
+        }
+        if self.core.is_closed() {
+            self.release();
+        }
         Some(verdict)
     }
 
@@ -213,7 +217,7 @@ impl Flow {
         if !named && bare {
             return false;
         }
-        self.side(up).sent.is_captured_twice(packet.time_ns, packet.digest(), named)
+        self.side(up).sent.is_captured_twice(packet.time_ns, packet.digest(), packet.way, named)
     }
 
     /// Whether the same segment was sent before with other octets: by its checksum, if that is right.
@@ -440,7 +444,6 @@ impl Flow {
     }
 
     /// Gives up waiting for octets that were acknowledged long ago.
-    #[inline]
     fn gap(&mut self, up: bool, now: u64, out: &mut Outcomes) {
         let (half, peer) = self.core.halves(up);
         if !half.has_gap() {
@@ -482,12 +485,10 @@ impl Flow {
         self.first_fin.or(self.first_reset).map(|up| if up { "client" } else { "server" })
     }
 
-    /// Gives back what only a live connection needs, if it closed and nothing is outstanding.
-    #[inline]
+    /// Gives back what only a live connection needs: it closed, and perhaps nothing is outstanding.
     fn release(&mut self) {
         let (up, down) = self.core.halves(true);
-        let settled = up.acked() >= up.highest() && down.acked() >= down.highest();
-        if self.core.is_closed() && settled {
+        if up.acked() >= up.highest() && down.acked() >= down.highest() {
             self.up.sent.release();
             self.down.sent.release();
         }

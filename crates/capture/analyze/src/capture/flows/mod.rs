@@ -17,6 +17,6 @@ mod side;
 mod table;
 
 pub use counts::{ANOMALIES, FlowCounts};
-pub(crate) use packet::{Carried, Packet};
+pub(crate) use packet::{Carried, Packet, Way};
 pub(crate) use pair::{Pair, SHARDS, Secret};
 pub(crate) use shard::{Found, Octets, Shard, Wants};

@@ -17,6 +17,24 @@ pub(crate) enum Carried {
     Duplicate,
 }
 
+/// What tells an 802.11 frame from the next one of its transmitter; nothing outside 802.11.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Way(u16);
+
+impl Way {
+    /// A frame with this sequence number (12 bits), to and from a distribution system or not.
+    pub(crate) fn new(sequence: u16, to_ds: bool, from_ds: bool) -> Self {
+        Self(1 << 15 | u16::from(to_ds) << 14 | u16::from(from_ds) << 13 | sequence & 0xfff)
+    }
+
+    /// Whether frames that carry the same packet carry one packet: seen twice, or on its way through an access point.
+    #[inline]
+    pub(crate) fn may_be(self, other: Self) -> bool {
+        let (a, b) = (self.0, other.0);
+        a == 0 || b == 0 || a == b || (a ^ b) & 0x6000 != 0
+    }
+}
+
 /// One TCP packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
@@ -47,6 +65,8 @@ pub(crate) struct Packet {
     /// ends and the payload it is 0xffff when the checksum is right. 0 without payload.
     pub(crate) sum: u16,
     pub(crate) carried: Carried,
+    /// The MAC's own number of the frame and which way it went; two of one way with different numbers are no copies.
+    pub(crate) way: Way,
     /// Octets of TCP options captured, which lie just before the payload; 0 when they are timestamps alone.
     pub(crate) options: u8,
     /// Which record of the batch it lies in; `None` for a packet reassembled from fragments.
@@ -75,6 +95,14 @@ impl Packet {
 mod tests {
     use super::*;
     use crate::capture::flows::flow::Flow;
+
+    #[test]
+    fn frames_of_one_way_with_different_numbers_are_no_copies() {
+        let up = Way::new(7, true, false);
+        assert!(up.may_be(up) && up.may_be(Way::default()) && Way::default().may_be(up));
+        assert!(up.may_be(Way::new(9, false, true)), "through an access point");
+        assert!(!up.may_be(Way::new(8, true, false)), "sent twice");
+    }
 
     #[test]
     fn a_live_connection_takes_no_more_memory_than_it_must() {

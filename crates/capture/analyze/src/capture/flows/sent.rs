@@ -7,6 +7,8 @@
 
 use std::collections::VecDeque;
 
+use super::packet::Way;
+
 /// Most segments kept.
 const MOST: usize = 64;
 /// Segments kept after they were acknowledged, to compare late repeats with.
@@ -43,6 +45,7 @@ pub(crate) struct Sent {
     untimed: u64,
     /// Digests of the last packets and when they were captured (µs, wrapping).
     packets: [(u32, u32); PACKETS],
+    ways: [Way; PACKETS],
     /// The turn each of them was sent in; a turn ends where the peer sends.
     turns: [u8; PACKETS],
     turn: u8,
@@ -54,15 +57,20 @@ impl Sent {
     /// digest holds an identification that no other packet of this sender has; without one, a packet after
     /// the peer's next is an answer of its own.
     #[inline]
-    pub(crate) fn is_captured_twice(&mut self, time_ns: u64, digest: u32, named: bool) -> bool {
+    pub(crate) fn is_captured_twice(&mut self, time_ns: u64, digest: u32, way: Way, named: bool) -> bool {
         let now = (time_ns / 1_000) as u32;
         let window = if named { TWICE_US } else { TWICE_UNNAMED_US };
-        let again = self.packets.iter().zip(&self.turns).any(|((d, at), turn)| {
-            *d == digest && now.abs_diff(*at) <= window && (named || *turn == self.turn)
+        let mut last = self.packets.iter().zip(&self.turns).zip(&self.ways);
+        let again = last.any(|(((d, at), turn), before)| {
+            *d == digest
+                && now.abs_diff(*at) <= window
+                && (named || *turn == self.turn)
+                && way.may_be(*before)
         });
         if !again {
             self.packets[usize::from(self.next)] = (digest, now);
             self.turns[usize::from(self.next)] = self.turn;
+            self.ways[usize::from(self.next)] = way;
             self.next = (self.next + 1) % PACKETS as u8;
         }
         again
@@ -153,13 +161,18 @@ mod tests {
     #[test]
     fn packets_are_told_from_their_copies() {
         let mut sent = Sent::default();
-        assert!(!sent.is_captured_twice(1_000_000, 7, true));
-        assert!(sent.is_captured_twice(1_050_000, 7, true));
-        assert!(!sent.is_captured_twice(102_000_000, 7, true), "too late to be the same packet");
-        assert!(!sent.is_captured_twice(104_000_000, 8, false));
-        assert!(!sent.is_captured_twice(106_000_000, 8, false), "a fast retransmission");
-        assert!(sent.is_captured_twice(106_500_000, 8, false));
+        let wire = Way::default();
+        assert!(!sent.is_captured_twice(1_000_000, 7, wire, true));
+        assert!(sent.is_captured_twice(1_050_000, 7, wire, true));
+        assert!(!sent.is_captured_twice(102_000_000, 7, wire, true), "too late to be the same packet");
+        assert!(!sent.is_captured_twice(104_000_000, 8, wire, false));
+        assert!(!sent.is_captured_twice(106_000_000, 8, wire, false), "a fast retransmission");
+        assert!(sent.is_captured_twice(106_500_000, 8, wire, false));
         sent.answered();
-        assert!(!sent.is_captured_twice(106_900_000, 8, false), "an answer of its own");
+        assert!(!sent.is_captured_twice(106_900_000, 8, wire, false), "an answer of its own");
+        let way = |sequence| Way::new(sequence, false, true);
+        assert!(!sent.is_captured_twice(200_000_000, 9, way(1), false));
+        assert!(!sent.is_captured_twice(200_100_000, 9, way(2), false), "the MAC was given it twice");
+        assert!(sent.is_captured_twice(200_200_000, 9, way(2), false));
     }
 }
