@@ -21,6 +21,7 @@ __all__ = [
     "probe",
     "replay",
     "run_emu",
+    "run_load",
     "run_sim",
 ]
 
@@ -62,6 +63,11 @@ def run_emu(
     seed: int | None,
     out_dir: str | PathLike[str],
     level: str | None,
+    progress: Callable[[str], object] | None,
+) -> str: ...
+def run_load(
+    plan_json: str,
+    out_dir: str | PathLike[str] | None,
     progress: Callable[[str], object] | None,
 ) -> str: ...
 def run_sim(

@@ -26,10 +26,12 @@ ALLOWED: dict[str, set[str]] = {
     "record": {"units"},
     "wire": {"units"},
     "analyze": {"units", "wire", "record"},
+    "clock": {"units"},
     "sim": {"units", "scenario", "record", "wire"} | MODELS,
     # emu reads the schedule of the workload and has no TCP or HTTP of its own.
-    "emu": {"units", "link", "wifi", "workload", "scenario", "record", "wire", "analyze"},
-    "python": {"units", "scenario", "record", "sim", "emu", "analyze", "wire"},
+    "emu": {"units", "clock", "link", "wifi", "workload", "scenario", "record", "wire", "analyze"},
+    "load": {"units", "clock", "workload", "record"},
+    "python": {"units", "scenario", "record", "sim", "emu", "load", "analyze", "wire"},
 }
 
 # Measure, feed or test the whole house, and are part of no wheel.
@@ -41,7 +43,7 @@ RESERVED: dict[str, set[str]] = {
     "arrow": {"record", "emu"},
     "parquet": {"record", "emu"},
     "tokio": {"sim", "emu", "load"},
-    "nix": {"sim", "emu", "load"},
+    "nix": {"clock", "sim", "emu", "load"},
     # record: free space and the atomic renaming of a run's folder; the features are checked below.
     # python: the number of an error.
     "rustix": {"sim", "emu", "load", "record", "python"},

@@ -5,11 +5,12 @@
 
 use airperf_analyze::capture::AnalyzeError;
 use airperf_emu::ReplayError;
+use airperf_load::LoadError;
 use airperf_record::WriteError;
 use airperf_scenario::{Problem, Problems};
 use airperf_wire::container::{OpenError, ReadError};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyOSError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use rustix::io::Errno;
 use serde_json::{Value as Json, json};
@@ -101,6 +102,16 @@ pub(crate) fn emu(error: &airperf_emu::RunError) -> PyErr {
         airperf_emu::RunError::Interrupted => PyKeyboardInterrupt::new_err(error.to_string()),
         lack if lack.is_lack() => EnvironmentLacks::new_err(lack.to_string()),
         other => RunError::new_err(other.to_string()),
+    }
+}
+
+/// A load's failure as an exception.
+pub(crate) fn load(error: &LoadError) -> PyErr {
+    match error {
+        LoadError::Plan(_) => PyValueError::new_err(error.to_string()),
+        LoadError::Namespace { .. } => EnvironmentLacks::new_err(error.to_string()),
+        LoadError::Write(error) => write(error),
+        LoadError::System { .. } => RunError::new_err(error.to_string()),
     }
 }
 

@@ -8,12 +8,13 @@
 mod capture;
 mod error;
 mod lab;
+mod load;
 mod run;
 mod scenario;
 
 use pyo3::prelude::*;
 
-/// What airperf computes in Rust: scenarios, the simulated and the emulated testbed, captures.
+/// What airperf computes in Rust: scenarios, the simulated and the emulated testbed, live loads, captures.
 #[pymodule(name = "_core")]
 fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -22,5 +23,6 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scenario::add(module)?;
     run::add(module)?;
     lab::add(module)?;
+    load::add(module)?;
     capture::add(module)
 }

@@ -17,6 +17,7 @@ mod digest;
 mod directory;
 mod error;
 mod file;
+pub mod load;
 mod manifest;
 mod numbers;
 pub mod read;

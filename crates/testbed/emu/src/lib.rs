@@ -26,7 +26,6 @@ macro_rules! skipped {
 }
 
 mod arrivals;
-mod clock;
 mod isolation;
 mod kernel;
 mod lag;

@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use airperf_clock::RunClock;
 use airperf_link::StationId;
 use airperf_units::{Duration, Time};
 use nix::errno::Errno;
@@ -17,7 +18,6 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
-use crate::clock::RunClock;
 use crate::isolation::{Device, station_of};
 use crate::medium::{Received, World};
 

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration as WallDuration, SystemTime, UNIX_EPOCH};
 
+use airperf_clock::{ClockWatch, RunClock};
 use airperf_link::ethernet::Ethernet;
 use airperf_record::{Manifest, Options, RunWriter, WriteError};
 use airperf_scenario::{LinkConfig, Scenario};
@@ -23,7 +24,6 @@ use airperf_wifi::Domain;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit};
 
-use crate::clock::{ClockWatch, RunClock};
 use crate::isolation::{Device, DeviceKind, Isolation, Lab, LabError};
 use crate::kernel;
 use crate::process::{Identity, Place};

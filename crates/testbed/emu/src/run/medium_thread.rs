@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use airperf_clock::RunClock;
 use airperf_link::{Link, QueueStats, StationId};
 use airperf_units::{Duration, Time};
 
 use super::RunError;
-use crate::clock::RunClock;
 use crate::isolation::Device;
 use crate::lag::Histogram;
 use crate::live::Live;

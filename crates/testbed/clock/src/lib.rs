@@ -1,8 +1,10 @@
-//! The run's clock, and the watch on clocks that jump.
+//! The clock of a run in real time, and the watch on clocks that jump.
 //!
 //! A run is timed by `CLOCK_MONOTONIC` from its start. `CLOCK_REALTIME` and `CLOCK_BOOTTIME` are only
 //! compared with it: when the first moves against it the wall clock was stepped, when the second does
 //! the machine slept, and either makes the run invalid (faults row 9). See clock_gettime(2).
+//!
+//! Left out: waiting, which each testbed does with what else it waits for.
 
 use airperf_units::{Duration, Time};
 use nix::time::{ClockId, clock_gettime};
@@ -19,24 +21,34 @@ fn read(clock: ClockId) -> u64 {
 
 /// Time since the start of the run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RunClock {
+pub struct RunClock {
     start_ns: u64,
 }
 
 impl RunClock {
     /// A clock that starts now.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self { start_ns: read(ClockId::CLOCK_MONOTONIC) }
+    }
+
+    /// A clock whose zero is this reading of `CLOCK_MONOTONIC`, in nanoseconds; before it, [`Self::now`] is zero.
+    pub const fn starting_at(start_ns: u64) -> Self {
+        Self { start_ns }
+    }
+
+    /// What `CLOCK_MONOTONIC` reads now, in nanoseconds.
+    pub fn monotonic_now_ns() -> u64 {
+        read(ClockId::CLOCK_MONOTONIC)
     }
 
     /// The present.
     #[inline]
-    pub(crate) fn now(&self) -> Time {
+    pub fn now(&self) -> Time {
         Time::from_ns(read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.start_ns))
     }
 
     /// An instant of the run on `CLOCK_MONOTONIC`, for an absolute timer.
-    pub(crate) const fn monotonic_ns(&self, at: Time) -> u64 {
+    pub const fn monotonic_ns(&self, at: Time) -> u64 {
         self.start_ns.saturating_add(at.as_ns())
     }
 }
@@ -50,7 +62,7 @@ struct Offsets {
 
 /// Notices steps of the wall clock and suspends of the machine.
 #[derive(Clone, Debug)]
-pub(crate) struct ClockWatch {
+pub struct ClockWatch {
     last: Offsets,
     largest_wall_step: Duration,
     slept: Duration,
@@ -58,12 +70,12 @@ pub(crate) struct ClockWatch {
 
 impl ClockWatch {
     /// Starts watching.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self { last: offsets(), largest_wall_step: Duration::ZERO, slept: Duration::ZERO }
     }
 
     /// Looks at the clocks; to be called every second or so.
-    pub(crate) fn look(&mut self) {
+    pub fn look(&mut self) {
         self.compare(offsets());
     }
 
@@ -76,7 +88,7 @@ impl ClockWatch {
     }
 
     /// Why the clocks make the run invalid; empty when they do not.
-    pub(crate) fn complaints(&self) -> Vec<String> {
+    pub fn complaints(&self) -> Vec<String> {
         let mut complaints = Vec::new();
         if self.slept > LARGEST_STEP {
             complaints.push(format!(

@@ -1,0 +1,118 @@
+//! Who is due next: the schedules of all clients, merged in order of time.
+//!
+//! The schedules are those of [`airperf_workload::Schedule`], so a load and a simulation with the same
+//! workload and seed are due at the same instants. Open loop: nothing that happens to a connection moves
+//! another. Left out: the closed loop, which has no schedule.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use airperf_units::{Duration, StreamKey, Time};
+use airperf_workload::{ArrivalProcess, Config, PerSecond, Schedule, Size, Start};
+
+use crate::plan::Plan;
+
+/// The workload of one client.
+pub(crate) fn workload(arrivals: ArrivalProcess, rate_micro: u64, offset_ns: u64) -> Config {
+    Config {
+        arrivals,
+        rate: PerSecond::from_micro(rate_micro),
+        start: Start::At(Duration::from_ns(offset_ns)),
+        size: Size::Fixed(0),
+    }
+}
+
+/// What is due next, and for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Arrival {
+    pub(crate) due_ns: u64,
+    pub(crate) client: u16,
+}
+
+/// The arrivals of all clients in order of time.
+#[derive(Debug)]
+pub(crate) struct Arrivals {
+    clients: Vec<(Schedule, u64)>,
+    next: BinaryHeap<Reverse<Arrival>>,
+}
+
+impl Arrivals {
+    /// Those of a plan; none for a closed loop.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let key = StreamKey::new(plan.seed);
+        let open = plan.arrivals.as_ref().and_then(|a| Some((a.model()?, a.rate_micro?)));
+        let Some((model, rate)) = open else { return Self { clients: Vec::new(), next: BinaryHeap::new() } };
+        let most = plan.connections.unwrap_or(u64::MAX);
+        let clients = plan.clients.iter().enumerate().map(|(index, client)| {
+            let end =
+                client.offset_ns.saturating_add(plan.duration_ns.unwrap_or_else(|| longest(most, rate)));
+            let config = workload(model, rate, client.offset_ns);
+            (Schedule::new(config, Time::from_ns(end), &key, index as u64), most)
+        });
+        let mut all = Self { clients: clients.collect(), next: BinaryHeap::new() };
+        (0..all.clients.len()).for_each(|client| all.refill(client as u16));
+        all
+    }
+
+    /// The next, which stays.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<Arrival> {
+        self.next.peek().map(|next| next.0)
+    }
+
+    /// Takes the next.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Arrival> {
+        let next = self.next.pop()?.0;
+        self.refill(next.client);
+        Some(next)
+    }
+
+    fn refill(&mut self, client: u16) {
+        let (schedule, left) = &mut self.clients[usize::from(client)];
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        if let Some(demand) = schedule.next() {
+            self.next.push(Reverse(Arrival { due_ns: demand.due.as_ns(), client }));
+        }
+    }
+}
+
+/// When even a bursty process has had `most` arrivals: ten times as long as on average, and an hour.
+fn longest(most: u64, rate_micro: u64) -> u64 {
+    let mean = u128::from(most) * 1_000_000_000_000_000 / u128::from(rate_micro.max(1));
+    let limit = u128::from(u64::MAX / 4);
+    (mean * 10 + 3_600_000_000_000).min(limit) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(more: &str) -> Plan {
+        let text = format!(
+            r#"{{"schema":1,"target":{{"address":"127.0.0.1","port":80}},
+            "arrivals":{{"rate_micro":10000000}},{more}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn all(more: &str) -> Vec<(u64, u16)> {
+        let mut arrivals = Arrivals::of(&plan(more));
+        std::iter::from_fn(|| arrivals.pop()).map(|a| (a.due_ns / 1_000_000, a.client)).collect()
+    }
+
+    #[test]
+    fn clients_keep_their_stated_offsets() {
+        let seen = all(r#""duration_ns":200000000,"clients":[{"offset_ns":0},{"offset_ns":30000000}]"#);
+        assert_eq!(seen, [(0, 0), (30, 1), (100, 0), (130, 1)]);
+    }
+
+    #[test]
+    fn a_number_of_connections_ends_the_schedule() {
+        assert_eq!(all(r#""connections":3"#), [(0, 0), (100, 0), (200, 0)]);
+        assert_eq!(all(r#""connections":0"#), []);
+    }
+}
