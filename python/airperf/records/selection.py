@@ -15,14 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from airperf.errors import InputError
+from airperf.quantities import DURATION, SECOND_NS, duration_ns
 
-SECOND_NS = 1_000_000_000
-UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": SECOND_NS}
-UNITS_NS |= {"min": 60 * SECOND_NS, "h": 3_600 * SECOND_NS}
 SORT_WINDOW_NS = SECOND_NS
 """How far a packet may be out of place for ``--sort`` to put it back."""
 
-_DURATION = re.compile(r"(\d+)(?:\.(\d{1,9}))?\s*(ns|us|µs|ms|s|min|h)")
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|z|[+-]\d\d:\d\d)")
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
@@ -37,7 +34,7 @@ class Moment:
     @classmethod
     def parse(cls, text: str) -> Moment:
         """Reads an offset such as ``10s`` or an instant such as ``2026-11-21T10:00:00Z`` (RFC 3339)."""
-        if _DURATION.fullmatch(text.strip()):
+        if DURATION.fullmatch(text.strip()):
             return cls(duration_ns(text), absolute=False)
         if found := _INSTANT.fullmatch(text.strip()):
             day, time, fraction, zone = found.groups()
@@ -88,20 +85,6 @@ class Selection:
         if self.threads is not None:
             options["threads"] = self.threads
         return options
-
-
-def duration_ns(text: str) -> int:
-    """A length of time with its unit, such as ``100ms``, in nanoseconds."""
-    found = _DURATION.fullmatch(text.strip())
-    if not found:
-        raise InputError(f"{text!r}: not a length of time; write a number and ns, us, ms, s, min or h")
-    whole, fraction, unit = found.groups()
-    scale = UNITS_NS[unit]
-    digits = fraction or ""
-    value = int(whole) * scale + (int(digits) * scale // 10 ** len(digits) if digits else 0)
-    if value >= 1 << 63:
-        raise InputError(f"{text!r}: longer than 292 years")
-    return value
 
 
 def address(text: str) -> str:

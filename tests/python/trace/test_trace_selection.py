@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airperf.errors import InputError
-from airperf.records.selection import Moment, Selection, address, capture_files, duration_ns
+from airperf.quantities import duration_ns
+from airperf.records.selection import Moment, Selection, address, capture_files
 
 
 @pytest.mark.parametrize(

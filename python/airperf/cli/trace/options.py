@@ -20,9 +20,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 from airperf.cli.options import FolderPath
 from airperf.cli.output import ERR, say
 from airperf.errors import InputError
+from airperf.quantities import duration_ns
 from airperf.records.capture import Capture, is_run_folder, open_capture
 from airperf.records.capture import Progress as Tell
-from airperf.records.selection import SORT_WINDOW_NS, Moment, Selection, address, capture_files, duration_ns
+from airperf.records.selection import SORT_WINDOW_NS, Moment, Selection, address, capture_files
 
 Command = Callable[..., int]
 

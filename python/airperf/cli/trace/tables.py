@@ -18,9 +18,9 @@ from airperf.cli.options import FilePath
 from airperf.cli.trace.options import Asked, captures, finish, json_option, opened
 from airperf.cli.trace.writing import PLAIN_FORMATS, choose, emit, write_rows
 from airperf.errors import InputError
+from airperf.quantities import duration_ns
 from airperf.records.formats import tcptrace, zeek
 from airperf.records.formats.retransmissions import retransmission_lines
-from airperf.records.selection import duration_ns
 
 CONNECTION_FORMATS = (*PLAIN_FORMATS, "zeek", "zeek-json", "tcptrace")
 EXCHANGE_FORMATS = (*PLAIN_FORMATS, "zeek", "zeek-json")
