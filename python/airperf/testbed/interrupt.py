@@ -17,6 +17,8 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.count = 0
+        self.raising = False
+        """Set around a call into the engine that ends in order when KeyboardInterrupt reaches it."""
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -32,3 +34,5 @@ class Interrupts:
 
     def _seen(self, _number: int, _frame: FrameType | None) -> None:
         self.count += 1
+        if self.raising:
+            raise KeyboardInterrupt

@@ -1,0 +1,103 @@
+"""The workload of a scenario for a live server: the same description that drives ``sim`` and ``emu``.
+
+Model: docs/reference/load.md, "From a scenario". A scenario's clients differ by their start alone, or they
+cannot be one generator. Leaves out everything of a scenario but its clients, duration, drain and seed: the
+link, TCP and the server are now the real ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airperf.errors import InputError
+from airperf.quantities import duration_ns, rate_micro, size_bytes
+from airperf.scenario import Checked
+from airperf.testbed.load.plan import Arrivals
+
+SIZE = "{size}"
+"""What stands in a URL for the size of the scenario's objects, in octets."""
+
+_THEIRS = ("station", "start")
+_OF_THE_LINK = ("host_gap", "host_gap_spread", "link_rate", "queue", "frame_error", "power", "count")
+_TAKEN = ("arrivals", "rate", "hurst", "on_time", "off_time", "requests_per_connection", "size", "timeout")
+_NOT_TAKEN = ("request_size",)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What a scenario says about its clients, as far as a live generator can do it."""
+
+    arrivals: Arrivals
+    requests_per_connection: int
+    timeout_ns: int | None
+    size_bytes: int
+    offsets_ns: tuple[int, ...]
+    duration_ns: int
+    drain_ns: int
+    seed: int
+    notes: tuple[str, ...]
+
+
+def from_scenario(checked: Checked, seed: int | None = None) -> Workload:
+    """The workload of a checked scenario; random starts are drawn from ``seed`` or else the scenario's."""
+    resolved = checked.resolved
+    clients: list[Mapping[str, Any]] = list(resolved["client"])
+    first = clients[0]
+    own = {key: value for key, value in first.items() if key not in (*_THEIRS, *_OF_THE_LINK)}
+    for client in clients[1:]:
+        differing = [key for key, value in own.items() if client.get(key) != value]
+        if differing:
+            raise InputError(
+                f"{checked.name}: {first['station']} and {client['station']} differ in "
+                f"{', '.join(differing)}; one generator plays clients that differ in their start only"
+            )
+    unknown = [key for key in own if key not in (*_TAKEN, *_NOT_TAKEN) and _said(own[key])]
+    if unknown:
+        seen = f"client.{unknown[0]} = {own[unknown[0]]!r}"
+        raise InputError(f"{checked.name}: {seen} is not something that airperf load can do")
+    rate = rate_micro(str(first["rate"]))
+    chosen = int(resolved["seed"]) if seed is None else seed
+    return Workload(
+        arrivals=Arrivals(
+            process=str(first["arrivals"]),
+            rate_micro=rate,
+            hurst=float(first["hurst"]) if _said(first.get("hurst")) else None,
+            on_ns=_time(first.get("on_time")),
+            off_ns=_time(first.get("off_time")),
+        ),
+        requests_per_connection=int(first["requests_per_connection"]),
+        timeout_ns=_time(first["timeout"]),
+        size_bytes=_size(checked.name, first["size"]),
+        offsets_ns=tuple(_start(str(c["start"]), chosen, i, rate) for i, c in enumerate(clients)),
+        duration_ns=duration_ns(str(resolved["duration"])),
+        drain_ns=duration_ns(str(resolved["drain"])),
+        seed=chosen,
+        notes=(f"requests are as long as they are, not client.request_size = {first['request_size']}",),
+    )
+
+
+def _size(name: str, value: Any) -> int:
+    try:
+        return size_bytes(str(value))
+    except InputError:
+        raise InputError(
+            f"{name}: client.size = {value!r}: only objects of one size can be asked for"
+        ) from None
+
+
+def _said(value: Any) -> bool:
+    return value not in (None, "none", "never", False, [], {})
+
+
+def _time(value: Any) -> int | None:
+    return duration_ns(str(value)) if _said(value) else None
+
+
+def _start(text: str, seed: int, number: int, rate: int) -> int:
+    if text != "random":
+        return duration_ns(text)
+    draw = hashlib.sha256(f"{seed}/load/start/{number}".encode()).digest()[:8]
+    return int.from_bytes(draw) * (10**15 // rate) >> 64
