@@ -6,7 +6,16 @@ JSON and answers with a result. Leaves out options and tables, which are the com
 
 from airperf.testbed.load.engine import CARRIED, Listener, Result, run_load
 from airperf.testbed.load.instant import monotonic_instant
-from airperf.testbed.load.plan import PROCESSES, Arrivals, Burst, Client, Plan, Request, Session
+from airperf.testbed.load.plan import (
+    PROCESSES,
+    SCHEDULE_BOUND_NS,
+    Arrivals,
+    Burst,
+    Client,
+    Plan,
+    Request,
+    Session,
+)
 from airperf.testbed.load.scenario import SIZE, Workload, from_scenario
 from airperf.testbed.load.sessions import parse_sessions
 from airperf.testbed.load.target import Target, Url, address, checked_path, namespace_path, parse_url, resolve
@@ -15,6 +24,7 @@ from airperf.testbed.load.wsesslog import parse_wsesslog
 __all__ = [
     "CARRIED",
     "PROCESSES",
+    "SCHEDULE_BOUND_NS",
     "SIZE",
     "Arrivals",
     "Burst",

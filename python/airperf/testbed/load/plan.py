@@ -15,6 +15,8 @@ from airperf.testbed.load.target import Target
 
 SCHEMA = 1
 MAX_PIPELINE = 1024
+SCHEDULE_BOUND_NS = 10_000_000
+"""How late 1% of the connections may be opened: about one exchange of the study bai2006."""
 PROCESSES = ("deterministic", "poisson", "self-similar", "on-off")
 
 
@@ -114,6 +116,7 @@ class Plan:
     warmup_ns: int = 0
     drain_ns: int = 5 * SECOND_NS
     seed: int = 1
+    schedule_bound_ns: int = SCHEDULE_BOUND_NS
     send_buffer_bytes: int | None = None
     receive_buffer_bytes: int | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
@@ -169,6 +172,7 @@ class Plan:
             "warmup_ns": self.warmup_ns,
             "seed": self.seed,
             "drain_ns": self.drain_ns,
+            "schedule_bound_ns": self.schedule_bound_ns,
             "send_buffer_bytes": self.send_buffer_bytes,
             "receive_buffer_bytes": self.receive_buffer_bytes,
             # In a closed namespace every address is the lab's; the engine knows nothing of routes.
