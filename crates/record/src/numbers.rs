@@ -33,11 +33,13 @@ pub(crate) trait Number: Copy + Default + PartialEq + std::fmt::Debug + 'static 
     /// An array of these values; `known` says which are no nulls, and is empty where all are.
     fn array(values: &[Self], known: &[bool]) -> ArrayRef;
     /// The values, where they are truths.
-    fn truths(values: &[Self]) -> Option<&[bool]>;
+    fn truths(_: &[Self]) -> Option<&[bool]> {
+        None
+    }
 }
 
 macro_rules! number {
-    ($type:ty, $octets:literal, $builder:ident, $bits:expr, $truths:expr) => {
+    ($type:ty, $octets:literal, $builder:ident, $bits:expr $(, $($truths:tt)*)?) => {
         impl Number for $type {
             const OCTETS: usize = $octets;
             #[inline]
@@ -54,20 +56,25 @@ macro_rules! number {
                 }
                 Arc::new(array.finish())
             }
-            fn truths(values: &[Self]) -> Option<&[bool]> {
-                let truths: fn(&[Self]) -> Option<&[bool]> = $truths;
-                truths(values)
-            }
+            $($($truths)*)?
         }
     };
 }
 
-number!(u8, 4, UInt8Builder, u64::from, |_| None);
-number!(u16, 4, UInt16Builder, u64::from, |_| None);
-number!(u32, 4, UInt32Builder, u64::from, |_| None);
-number!(u64, 8, UInt64Builder, |number| number, |_| None);
-number!(f64, 8, Float64Builder, f64::to_bits, |_| None);
-number!(bool, 0, BooleanBuilder, u64::from, |values| Some(values));
+number!(u8, 4, UInt8Builder, u64::from);
+number!(u16, 4, UInt16Builder, u64::from);
+number!(u32, 4, UInt32Builder, u64::from);
+number!(u64, 8, UInt64Builder, std::convert::identity);
+number!(f64, 8, Float64Builder, f64::to_bits);
+number!(
+    bool,
+    0,
+    BooleanBuilder,
+    u64::from,
+    fn truths(values: &[bool]) -> Option<&[bool]> {
+        Some(values)
+    }
+);
 
 /// Gathers the numbers of one column.
 #[derive(Debug, Default)]

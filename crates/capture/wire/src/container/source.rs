@@ -303,15 +303,15 @@ impl Source {
         };
         let why = match self.input.trouble() {
             Some(trouble) => trouble.to_owned(),
-            None if self.skip > 0 => {
+            None if self.skip > 0 && matches!(self.format, Format::Pcap(_)) => {
                 // Nobody has so long a record: more likely its header is wrong, and what follows is lost.
                 let (at, left) = (self.skipped_from, self.skip);
                 let what = format!(
-                    "truncated at byte {at}: the record or block there is too long to be read, and {left} bytes of it \
-                     are missing"
+                    "truncated at byte {at}: the record there is too long to be read, and {left} bytes of it are missing"
                 );
                 return self.finish(Some(Damage { at, what }));
             }
+            None if self.skip > 0 => "a block that is too long to be read goes on".to_owned(),
             None if within => {
                 format!("the record or block at byte {begin} needs {need} bytes, {} are there", end - begin)
             }

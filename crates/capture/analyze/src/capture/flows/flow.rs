@@ -3,6 +3,8 @@
 //! Verdicts on a segment follow Wireshark's names where it has one; where ours differs the field says so.
 //! A direction whose window scale is unknown gives no verdict on windows (fault 34).
 
+use std::num::NonZeroU8;
+
 use airperf_wire::{Flags, Options, TcpOption, checksum};
 
 use super::counts::FlowCounts;
@@ -247,7 +249,7 @@ impl Flow {
     pub(crate) fn scale(&self, up: bool) -> Option<u8> {
         let (mine, other) = self.sides(up);
         // 14 is the greatest there is (§2.3).
-        let both = mine.scale.and_then(|scale| other.scale.map(|_| scale.min(14)));
+        let both = mine.scale.and_then(|scale| other.scale.map(|_| (scale.get() - 1).min(14)));
         self.scales_known().then(|| both.unwrap_or(0))
     }
 
@@ -273,7 +275,7 @@ impl Flow {
         for option in Options::new(options) {
             match option {
                 TcpOption::Mss(mss) => side.mss = Some(mss),
-                TcpOption::WindowScale(scale) => side.scale = Some(scale),
+                TcpOption::WindowScale(scale) => side.scale = NonZeroU8::new(scale.saturating_add(1)),
                 TcpOption::SackPermitted => side.sack = true,
                 // RFC 8684 §3.1.
                 TcpOption::Other { kind: 30, .. } => multipath = true,

@@ -1,5 +1,7 @@
 //! What is kept of each side of a connection, and what is told of a segment.
 
+use std::num::NonZeroU8;
+
 use super::sent::Sent;
 use crate::connection::Place;
 use crate::http::Maybe;
@@ -11,8 +13,8 @@ pub(crate) struct Side {
     pub(super) last_ack: Maybe,
     pub(super) window: u16,
     pub(crate) mss: Option<u16>,
-    /// Window scale option of its SYN.
-    pub(super) scale: Option<u8>,
+    /// One more than the window scale option of its SYN.
+    pub(super) scale: Option<NonZeroU8>,
     pub(crate) sack: bool,
     /// Distance of an octet sent into a closed window.
     pub(super) probe: Maybe,
