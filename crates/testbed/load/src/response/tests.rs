@@ -1,3 +1,5 @@
+//! Responses of every kind in pieces of every size: where they end, and what is refused.
+
 use super::*;
 
 /// Feeds a response in pieces of every size, and wants the same of each: how it ended, and what was left.
