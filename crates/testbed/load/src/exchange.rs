@@ -467,7 +467,10 @@ impl Engine<'_> {
         let stats = self.stats(warming);
         stats.not_sent += plain_left;
         match (outcome, cause) {
-            (Outcome::Completed, None) => stats.completed_connections += 1,
+            (Outcome::Completed, None) => {
+                stats.completed_connections += 1;
+                stats.sample().ends += 1;
+            }
             (Outcome::Completed, Some(_)) => {} // counted as closed early
             (Outcome::Local, cause) => *stats.local.entry(cause.unwrap_or(Cause::Other)).or_default() += 1,
             (Outcome::Unfinished, _) => stats.unfinished_connections += 1,

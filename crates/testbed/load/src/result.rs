@@ -223,6 +223,8 @@ pub struct Rate {
     pub replies_per_s: f64,
     /// Exchanges that failed per second.
     pub errors_per_s: f64,
+    /// Connections (or sessions) per second all of whose exchanges were completed.
+    pub ends_per_s: f64,
 }
 
 impl LoadResult {
@@ -407,6 +409,7 @@ fn rate(sample: &Sample) -> Option<Rate> {
         requests_per_s: per_s(sample.requests),
         replies_per_s: per_s(sample.replies),
         errors_per_s: per_s(sample.errors),
+        ends_per_s: per_s(sample.ends),
     })
 }
 

@@ -170,6 +170,8 @@ pub(crate) struct Sample {
     pub(crate) replies: u64,
     /// Exchanges that failed.
     pub(crate) errors: u64,
+    /// Connections (or sessions) all of whose exchanges were completed.
+    pub(crate) ends: u64,
 }
 
 /// Everything counted. Connections due within the warm-up are counted in `warmup` only.
