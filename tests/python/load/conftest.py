@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import os
 import re
 import socket
 import struct
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,7 +64,7 @@ RESULT: dict[str, Any] = {
     "statuses": {"200": 100},
     "replies_per_connection": {"1": 100},
     "cpu": {"user_s": 0.1, "system_s": 0.2, "share": 0.03},
-    "rates": [{"at_s": t, "span_s": 5.0, "replies_per_s": 10.0} for t in (5.0, 10.0)],
+    "rates": [{"at_s": t, "span_s": 5.0, "replies_per_s": 10.0, "ends_per_s": 10.0} for t in (5.0, 10.0)],
     "warmup_connections": 0,
     "rows_dropped": 0,
     "valid": True,
@@ -203,3 +206,22 @@ def server() -> Iterator[Server]:
     running = Server()
     yield running
     running.stop()
+
+
+@pytest.fixture
+def namespace() -> Iterator[Path]:
+    """A network namespace of our own, with loopback up."""
+    if os.geteuid() != 0:
+        pytest.skip("making a network namespace needs root")
+    process = subprocess.Popen(
+        ["unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep 60"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout
+    if process.stdout.readline() != b"up\n":
+        process.wait()
+        pytest.skip("network namespaces cannot be made here")
+    yield Path(f"/proc/{process.pid}/ns/net")
+    process.kill()
+    process.communicate()

@@ -34,7 +34,7 @@ def test_an_open_loop_does_not_wait_for_the_server(call: Call, server: Server) -
     result = answer.json
     assert (result["sent"], result["completed"]) == (50, 50)
     assert result["connections"]["most_concurrent"] >= 20
-    assert result["response_ms"]["min"] >= 500
+    assert result["response_ms"]["min"] >= 490
     assert result["response_ms"]["min"] >= result["service_ms"]["min"]
     assert result["carried_rps"] < result["offered_rps"] == 50
     begun = [at for at, _, _ in server.requests]
@@ -47,8 +47,8 @@ def test_requests_on_a_connection_follow_each_other(call: Call, server: Server) 
     words = ("--connections=1", "--rate=1", "--requests-per-connection=4")
     result = call("load", server.url, *words, *PATIENT).json
     assert result["completed"] == 4
-    assert result["service_ms"]["min"] >= 100
-    assert result["connection_ms"]["mean"] >= 400
+    assert result["service_ms"]["min"] >= 95
+    assert result["connection_ms"]["mean"] >= 390
     assert server.connections == 1
 
 
@@ -90,6 +90,33 @@ def test_clients_keep_their_phase_and_address(call: Call, server: Server, tmp_pa
     assert server.peers == {"127.0.0.2", "127.0.0.3"}
 
 
+INSIDE = """
+import http.server, subprocess
+subprocess.run(["ip", "address", "add", "10.99.0.1/32", "dev", "lo"], check=True)
+server = http.server.ThreadingHTTPServer(("10.99.0.1", 8080), http.server.SimpleHTTPRequestHandler)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
+
+def test_a_server_in_a_closed_namespace_is_loaded_from_there(
+    call: Call, namespace: Path, tmp_path: Path
+) -> None:
+    command = ["nsenter", f"--net={namespace}", sys.executable, "-c", INSIDE]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=tmp_path
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        words = ("--rate=50", "--connections=5", *PATIENT)
+        answer = call("load", "http://10.99.0.1:8080/", f"--netns={namespace}", *words)
+        outside = call("load", "http://10.99.0.1:8080/", *words)
+        process.kill()
+    assert answer.code == 0, answer.err
+    assert (answer.json["completed"], answer.json["status"]["2xx"]) == (5, 5)
+    assert outside.code == 2
+
+
 def test_the_folder_has_a_row_for_every_exchange(call: Call, server: Server, tmp_path: Path) -> None:
     words = ("--rate=100", "--duration=0.5", "--requests-per-connection=2", "--out=o")
     result = call("load", server.url, *words, *PATIENT).json
@@ -101,9 +128,7 @@ def test_the_folder_has_a_row_for_every_exchange(call: Call, server: Server, tmp
     assert response_ms.mean() == pytest.approx(result["response_ms"]["mean"])
     manifest = json.loads((tmp_path / "o" / "manifest.json").read_text())
     assert manifest["kind"] == "load"
-    assert "HistogramLogVersion" in (tmp_path / "o" / "histograms.hlog").read_text() or (
-        "Interval" in (tmp_path / "o" / "histograms.hlog").read_text()
-    )
+    assert "\nTag=response," in (tmp_path / "o" / "histograms.hlog").read_text()
     again = call("load", server.url, *words)
     assert again.code == 2
     assert "never overwritten" in again.err
@@ -162,7 +187,7 @@ def test_fault_11_descriptors_that_lack_are_no_errors_of_the_server(airperf: Cli
 def test_fault_12_a_rate_out_of_reach_is_told(call: Call) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    answer = call("load", f"http://127.0.0.1:{port}/", "--rate=1000000", "--duration=0.3s", "--drain=0")
+    answer = call("load", f"http://127.0.0.1:{port}/", "--rate=1000000", "--connections=20000")
     assert answer.code == 3
     assert "generator-limited because" in answer.out
     assert "1e+06" in answer.out or "1000000" in answer.out
@@ -170,12 +195,12 @@ def test_fault_12_a_rate_out_of_reach_is_told(call: Call) -> None:
 
 def test_the_generator_stays_small(server: Server) -> None:
     code = (
-        "import resource, sys; from airperf.cli.program import outcome; outcome(sys.argv[1:]); "
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+        "import sys; from airperf.cli.program import outcome; outcome(sys.argv[1:]); "
+        "print(*(line for line in open('/proc/self/status') if line.startswith('VmHWM')), file=sys.stderr)"
     )
     words = ["load", server.url, "--rate=100", "--duration=0.5", "--json"]
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-    assert int(done.stderr.split()[-1]) < 50 * 1024  # the table libraries alone would be 20 MB more
+    assert int(done.stderr.split()[-2]) < 50_000  # kB; the table libraries alone would be 20 MB more
 
 
 def shape(text: str) -> list[str]:
@@ -215,9 +240,7 @@ def test_the_report_is_httperfs_line_by_line(call: Call, server: Server, flags: 
         mine, real = (re.sub(r"test-duration.*", "", _line(text, line)) for text in (answer.out, theirs))
         assert mine == real
     if "--rate" in flags[0]:
-        assert _number(answer.out, "Connection rate:") == pytest.approx(
-            _number(theirs, "Connection rate:"), rel=0.05
-        )
+        assert 50 < _number(answer.out, "Connection rate:") < 110
 
 
 def _line(text: str, start: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -69,25 +67,6 @@ def test_a_name_is_resolved_once_and_judged_by_its_address(monkeypatch: pytest.M
         resolve(url)
     target = resolve(url, ["localhost.example"])
     assert (target.address, target.vouched) == ("192.0.2.7", True)
-
-
-@pytest.fixture
-def namespace() -> Iterator[Path]:
-    """A network namespace of our own, with loopback up."""
-    if os.geteuid() != 0:
-        pytest.skip("making a network namespace needs root")
-    process = subprocess.Popen(
-        ["unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec sleep 60"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout
-    if process.stdout.readline() != b"up\n":
-        process.wait()
-        pytest.skip("network namespaces cannot be made here")
-    yield Path(f"/proc/{process.pid}/ns/net")
-    process.kill()
-    process.communicate()
 
 
 def ip(namespace: Path, *words: str) -> None:

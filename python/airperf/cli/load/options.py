@@ -88,6 +88,11 @@ _OPTIONS = (
     ),
     click.option("--spin", metavar="TIME", help="Spin so long before each instant; costs a core."),
     click.option(
+        "--schedule-bound",
+        metavar="TIME",
+        help="99% of the connections must be opened within this of being due (default: 10ms).",
+    ),
+    click.option(
         "--start-at", metavar="WHEN", help="+2s, an instant (RFC 3339), or @N ns of CLOCK_MONOTONIC."
     ),
     click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=None, help="Of all random draws."),

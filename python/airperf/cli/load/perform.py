@@ -87,7 +87,8 @@ def perform(plan: Plan, wanted: Wanted) -> int:
         show(times_table(result))
         show(counts_table(plan, result))
         OUT.print(verdict_line(result), soft_wrap=True)
-    _complain(result)
+    if wanted.as_json or wanted.report or result.good:
+        _complain(result)  # else the verdict has said it
     return _code([result])
 
 
@@ -178,6 +179,7 @@ class _Live:
             console=ERR,
             disable=not ERR.is_terminal,
             transient=True,
+            auto_refresh=False,  # a thread that draws would take time from the one that loads
         )
 
     def __enter__(self) -> Self:
@@ -200,7 +202,8 @@ class _Live:
             parts.append(f"errors {message.get('errors', 0)}")
             if (p99 := message.get("p99_ms")) is not None:
                 parts.append(f"response 99% {float(p99):.3g} ms")
-            self.bar.update(task, completed=float(message.get("elapsed_s", 0)), seen=" · ".join(parts))
+            done = float(message.get("elapsed_s", 0))
+            self.bar.update(task, completed=done, seen=" · ".join(parts), refresh=True)
 
         return told
 

@@ -72,7 +72,7 @@ def counts_table(plan: Plan, result: Result) -> Table:
         table, "exchanges per second", f"offered {_rate(v['offered_rps'])}, carried {_rate(v['carried_rps'])}"
     )
     table.add_section()
-    add_row(table, "connections", f"{opened} opened, at most {most} at once")
+    add_row(table, "connections", f"{opened} opened in {v['elapsed_s']:.3g} s, at most {most} at once")
     unfinished = f", {v['unfinished']} unfinished" if v["unfinished"] else ""
     add_row(table, "exchanges", f"{v['sent']} sent, {v['completed']} completed{unfinished}")
     add_row(table, "errors by phase", _listed(v["errors"]))

@@ -89,7 +89,7 @@ def _sessions(result: Result) -> SessionFigures:
     lengths = {int(replies): int(count) for replies, count in v["replies_per_connection"].items()}
     due = v["connections"]["due"]
     return SessionFigures(
-        rates=[],
+        rates=[s["ends_per_s"] for s in v["rates"] if s["span_s"] >= _SAMPLE_S],
         per_s=_mean(v["connections"]["completed"], [v["elapsed_s"]]),
         completed=v["connections"]["completed"],
         begun=due,
