@@ -67,6 +67,12 @@ class DaskExecutor:
         self._client: Any = None
 
     def __enter__(self) -> Self:
+        if self.where == "slurm" and shutil.which("sbatch") is None:
+            raise EnvironmentLacks("--cluster slurm: sbatch is not on this machine")
+        if self.where not in {"local", "slurm"} and not self.where.startswith(("tcp://", "tls://")):
+            raise InputError(
+                f"--cluster {self.where!r}: write local, slurm, tcp://HOST:PORT or tls://HOST:PORT"
+            )
         try:
             import distributed  # noqa: PLC0415 - an extra
         except ImportError:
@@ -102,8 +108,6 @@ class DaskExecutor:
                 raise EnvironmentLacks(
                     "--cluster slurm needs dask-jobqueue: install airperf[cluster]"
                 ) from None
-            if shutil.which("sbatch") is None:
-                raise EnvironmentLacks("--cluster slurm: sbatch is not on this machine")
             # Queue, memory and time of a job are the site's: they come from Dask's own jobqueue.yaml.
             try:
                 cluster = SLURMCluster()
@@ -113,10 +117,6 @@ class DaskExecutor:
                 ) from None
             cluster.scale(jobs=self.workers)
             return cluster
-        if not self.where.startswith(("tcp://", "tls://")):
-            raise InputError(
-                f"--cluster {self.where!r}: write local, slurm, tcp://HOST:PORT or tls://HOST:PORT"
-            )
         return None
 
     def halt(self) -> None:

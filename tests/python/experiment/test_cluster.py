@@ -20,6 +20,7 @@ from airperf.testbed import Job
 pytest.importorskip("distributed", reason="needs Dask (airperf[cluster])")
 cluster = pytest.importorskip("airperf.experiment.cluster")
 
+Call = Callable[..., Any]
 Files = Callable[[Path], dict[str, bytes]]
 
 SBATCH = """#!/bin/sh
@@ -46,16 +47,16 @@ def test_a_dask_cluster_makes_the_same_bytes(
     assert files_of(out) == files_of(whole)
 
 
-def test_a_cluster_that_is_not_there_is_exit_4(small: Path, tmp_path: Path) -> None:
+def test_a_cluster_that_is_not_there_is_exit_4(call: Call, small: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"}
     answer = airperf(small, tmp_path / "out", "--cluster", "tcp://127.0.0.1:9", env=environment)
     assert answer.returncode == 4
     assert "no scheduler answers there" in answer.stderr
+    assert call("experiment", str(small), "--cluster", "moon", "--out", "out").code == 2
     if shutil.which("sbatch") is None:
-        slurm = airperf(small, tmp_path / "out", "--cluster", "slurm")
-        assert slurm.returncode == 4
-        assert "sbatch is not on this machine" in slurm.stderr
-    assert airperf(small, tmp_path / "out", "--cluster", "moon").returncode == 2
+        slurm = call("experiment", str(small), "--cluster", "slurm", "--out", "out")
+        assert slurm.code == 4
+        assert "sbatch is not on this machine" in slurm.err
 
 
 def test_slurm_jobs_make_the_same_bytes(small: Path, tmp_path: Path, whole: Path, files_of: Files) -> None:
