@@ -56,7 +56,7 @@ pub struct AdmissionConfig {
 pub enum Verdict {
     /// It has a place.
     Admitted,
-    /// It waits until [`Admission::next`] names it, or until [`Admission::withdraw`].
+    /// It waits until [`Admission::admit_next`] names it, or until [`Admission::withdraw`].
     Deferred,
     /// It is refused.
     Refused,
@@ -159,7 +159,7 @@ impl<J: Copy + PartialEq> Admission<J> {
     }
 
     /// The next request that gets a place, if one is free. Ask after every [`Self::done`].
-    pub fn next(&mut self) -> Option<J> {
+    pub fn admit_next(&mut self) -> Option<J> {
         if self.active >= self.places {
             return None;
         }
@@ -254,10 +254,10 @@ mod tests {
         let verdicts: Vec<_> = (0..5).map(|request| a.ask(request)).collect();
         use Verdict::{Admitted, Deferred};
         assert_eq!(verdicts, [Admitted, Admitted, Deferred, Deferred, Deferred]);
-        assert_eq!(a.next(), None, "both places are taken");
+        assert_eq!(a.admit_next(), None, "both places are taken");
         assert!(a.withdraw(3));
         a.done(ms(100), ms(0));
-        assert_eq!((a.next(), a.next()), (Some(2), None));
+        assert_eq!((a.admit_next(), a.admit_next()), (Some(2), None));
         assert!(a.expired(4));
         assert!(!a.expired(2), "it has a place");
         let counts = a.counts();
@@ -289,7 +289,7 @@ mod tests {
                 asked += 1;
             }
             a.done(ms(alone_ms * u64::from(a.active())), ms(0));
-            while a.next().is_some() {}
+            while a.admit_next().is_some() {}
             seen.push(a.places());
         }
         seen

@@ -93,7 +93,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
     #[inline]
     pub(super) fn admit_waiting(&mut self, now: Time) -> bool {
         let mut any = false;
-        while let Some(handle) = self.server.admission.as_mut().and_then(|admission| admission.next()) {
+        while let Some(handle) = self.server.admission.as_mut().and_then(|admission| admission.admit_next()) {
             any = true;
             if let Some(c) = self.connections.get(handle.slot, handle.number) {
                 c.gate = Gate::Serving { since: now, answered: None };
