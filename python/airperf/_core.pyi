@@ -22,6 +22,7 @@ __all__ = [
     "replay",
     "run_emu",
     "run_load",
+    "run_proxy",
     "run_sim",
 ]
 
@@ -70,6 +71,7 @@ def run_load(
     out_dir: str | PathLike[str] | None,
     progress: Callable[[str], object] | None,
 ) -> str: ...
+def run_proxy(options: str, tell: Callable[[str], bool]) -> str: ...
 def run_sim(
     text: str,
     name: str,

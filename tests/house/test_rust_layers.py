@@ -31,7 +31,9 @@ ALLOWED: dict[str, set[str]] = {
     # emu reads the schedule of the workload and has no TCP or HTTP of its own.
     "emu": {"units", "clock", "link", "wifi", "workload", "scenario", "record", "wire", "analyze"},
     "load": {"units", "clock", "workload", "record"},
-    "python": {"units", "scenario", "record", "sim", "emu", "load", "analyze", "wire"},
+    # The proxy has the admission policy of the model, so that what was simulated is what runs.
+    "proxy": {"units", "http"},
+    "python": {"units", "scenario", "record", "sim", "emu", "load", "analyze", "wire", "proxy", "http"},
 }
 
 # Measure, feed or test the whole house, and are part of no wheel.
@@ -42,12 +44,12 @@ RESERVED: dict[str, set[str]] = {
     "pyo3": {"python"},
     "arrow": {"record", "emu"},
     "parquet": {"record", "emu"},
-    "tokio": {"sim", "emu", "load"},
+    "tokio": {"sim", "emu", "load", "proxy"},
     "nix": {"clock", "sim", "emu", "load"},
     # record: free space and the atomic renaming of a run's folder; the features are checked below.
     # python: the number of an error.
     "rustix": {"sim", "emu", "load", "record", "python"},
-    "libc": {"sim", "emu", "load"},
+    "libc": {"sim", "emu", "load", "proxy"},
     "rtnetlink": {"sim", "emu", "load"},
 }
 

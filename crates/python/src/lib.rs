@@ -9,12 +9,13 @@ mod capture;
 mod error;
 mod lab;
 mod load;
+mod proxy;
 mod run;
 mod scenario;
 
 use pyo3::prelude::*;
 
-/// What airperf computes in Rust: scenarios, the simulated and the emulated testbed, live loads, captures.
+/// What airperf computes in Rust: scenarios, the simulated and the emulated testbed, live loads, captures, a proxy.
 #[pymodule(name = "_core")]
 fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -24,5 +25,6 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     run::add(module)?;
     lab::add(module)?;
     load::add(module)?;
+    proxy::add(module)?;
     capture::add(module)
 }

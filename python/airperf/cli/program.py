@@ -25,7 +25,7 @@ from airperf import __version__
 from airperf.cli.output import complain
 from airperf.errors import AirperfError, InputError, NoSpace
 
-VERBS = ("run", "experiment", "study", "load", "report", "trace", "anonymize", "replay", "doctor")
+VERBS = ("run", "experiment", "study", "load", "report", "trace", "anonymize", "proxy", "replay", "doctor")
 
 
 class Verbs(click.Group):

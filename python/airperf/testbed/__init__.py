@@ -8,9 +8,11 @@ from airperf.testbed.engine import TESTBEDS, Need, clean, engine_id, lacking, pr
 from airperf.testbed.interrupt import Interrupts
 from airperf.testbed.jobs import Done, Failed, Job, Outcome
 from airperf.testbed.pool import Pool
+from airperf.testbed.proxy import Admission, run_proxy
 
 __all__ = [
     "TESTBEDS",
+    "Admission",
     "Done",
     "Failed",
     "Interrupts",
@@ -23,5 +25,6 @@ __all__ = [
     "lacking",
     "probe",
     "replay",
+    "run_proxy",
     "substituted",
 ]

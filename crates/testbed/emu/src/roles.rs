@@ -42,6 +42,9 @@ impl Server {
         folder: &Path,
     ) -> Result<Self, ProgramError> {
         let http = &scenario.server.http;
+        if http.admission.is_some() {
+            return Err(ProgramError::NoAdmission);
+        }
         let station = scenario.server.station.0;
         let serving = Serving {
             uri: uri(scenario),

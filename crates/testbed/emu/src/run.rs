@@ -105,7 +105,9 @@ impl RunError {
             self,
             Self::Lab(_)
                 | Self::Descriptors { .. }
-                | Self::Program(ProgramError::Missing { .. } | ProgramError::Lab(_))
+                | Self::Program(
+                    ProgramError::Missing { .. } | ProgramError::NoAdmission | ProgramError::Lab(_)
+                )
         )
     }
 }

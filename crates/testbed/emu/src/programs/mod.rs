@@ -39,6 +39,11 @@ pub enum ProgramError {
         /// The key of the scenario that chose it.
         key: &'static str,
     },
+    /// The scenario's server has admission control, which is the proxy's here, and no run starts one yet.
+    #[error(
+        "the emulated testbed starts no proxy, so it has no admission control: leave server.admission at \"none\""
+    )]
+    NoAdmission,
     /// It did not start or ended at once.
     #[error("{program} did not start: {why}{}", tail(.stderr))]
     NotStarted {

@@ -1,0 +1,119 @@
+//! The reverse proxy for Python: `airperf proxy`.
+//!
+//! It runs until the callback or a signal handler raises. Left out: choosing addresses; the command line refuses those it
+//! should not take.
+
+use airperf_http::{AdmissionConfig, Policy, Refusal};
+use airperf_proxy::{Options, Served, Upstream, serve};
+use airperf_units::Duration;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::json;
+use std::net::{SocketAddr, TcpListener};
+use std::ops::ControlFlow;
+
+/// Adds the function to the module.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(run_proxy, module)?)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    listen: SocketAddr,
+    upstream: SocketAddr,
+    admission: Option<Admission>,
+    max_connections: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Admission {
+    policy: String,
+    limit: u32,
+    target_ms: u64,
+    wait_ms: u64,
+    refusal: String,
+}
+
+impl Admission {
+    fn config(&self) -> Option<AdmissionConfig> {
+        let policy = match self.policy.as_str() {
+            "concurrent" => Policy::Concurrent { limit: self.limit.max(1) },
+            "adaptive" => Policy::Adaptive { target: Duration::from_ms(self.target_ms) },
+            _ => return None,
+        };
+        let refusal = if self.refusal == "reset" { Refusal::Reset } else { Refusal::Unavailable };
+        Some(AdmissionConfig { policy, wait: Duration::from_ms(self.wait_ms), refusal })
+    }
+}
+
+/// Serves as a reverse proxy before one server until told to stop; then replies under way may end.
+///
+/// Args:
+///     options: JSON: "listen" and "upstream" (address:port), "admission" (null, or "policy" ("concurrent" or
+///         "adaptive"), "limit", "target_ms", "wait_ms" and "refusal" ("503" or "reset")), "max_connections".
+///     tell: Called four times a second with JSON: "listen" (the address in use), "elapsed_s", "open", "places",
+///         "active", "waiting" and "counts"; returns whether to go on. What it raises ends the proxy and is raised
+///         again here.
+///
+/// Returns:
+///     The last of those JSON texts.
+///
+/// Raises:
+///     ValueError: When the options make no sense.
+///     OSError: When the address cannot be listened on.
+///     KeyboardInterrupt: After Ctrl-C, if the callback does not catch it.
+#[pyfunction]
+#[pyo3(signature = (options, tell))]
+fn run_proxy(py: Python<'_>, options: &str, tell: Py<PyAny>) -> PyResult<String> {
+    let bad = |error: &dyn std::fmt::Display| PyValueError::new_err(format!("options: {error}"));
+    let wanted: Wanted = serde_json::from_str(options).map_err(|error| bad(&error))?;
+    let admission = match &wanted.admission {
+        None => None,
+        Some(admission) => Some(admission.config().ok_or_else(|| bad(&"no such admission policy"))?),
+    };
+    let listener = TcpListener::bind(wanted.listen)?;
+    let listen = listener.local_addr()?;
+    let options = Options {
+        upstream: Upstream::At(wanted.upstream),
+        admission,
+        max_connections: wanted.max_connections,
+    };
+    let text = |served: &Served| {
+        let Served { elapsed_s, open, places, active, waiting, counts } = served;
+        json!({
+            "listen": listen.to_string(),
+            "elapsed_s": elapsed_s,
+            "open": open,
+            "places": places,
+            "active": active,
+            "waiting": waiting,
+            "counts": counts,
+        })
+        .to_string()
+    };
+    let mut raised = None;
+    let mut ask = |served: Served| {
+        let go_on = Python::attach(|py| {
+            let said = tell.call1(py, (text(&served),))?.extract::<bool>(py)?;
+            py.check_signals()?;
+            Ok::<bool, PyErr>(said)
+        });
+        match go_on {
+            Ok(true) => ControlFlow::Continue(()),
+            Ok(false) => ControlFlow::Break(()),
+            Err(error) => {
+                raised = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    };
+    let served = py.detach(|| serve(listener, options, &mut ask));
+    match (raised, served) {
+        (Some(raised), _) => Err(raised),
+        (None, Ok(served)) => Ok(text(&served)),
+        (None, Err(error)) => Err(PyOSError::new_err(error.to_string())),
+    }
+}
