@@ -6,7 +6,7 @@
 
 use airperf_analyze::capture as analyze;
 use airperf_record::{
-    ConnectionRow, ExchangeRow, FrameRow, LagRow, PacketRow, QueueRow, Row, SCHEMA_VERSION, capture,
+    ConnectionRow, ExchangeRow, FrameRow, LagRow, PacketRow, PageRow, QueueRow, Row, SCHEMA_VERSION, capture,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -60,6 +60,7 @@ fn the_page_of_records_says_what_the_files_say() {
             table::<PacketRow>(),
             table::<ConnectionRow>(),
             table::<ExchangeRow>(),
+            table::<PageRow>(),
             table::<QueueRow>(),
             table::<LagRow>(),
         ]),

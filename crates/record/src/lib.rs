@@ -38,7 +38,8 @@ pub use manifest::{
 };
 pub use rows::{
     CONNECTION_CLASSES, ConnectionRow, ERROR_PHASES, ExchangeRow, FRAME_KINDS, FRAME_OUTCOMES, FrameRow,
-    LAG_KINDS, LagRow, PACKET_FATES, PACKET_KINDS, PacketRow, QueueRow, SNIFFER_VIEWS,
+    LAG_KINDS, LagRow, PACKET_FATES, PACKET_KINDS, PAGE_OUTCOMES, PacketRow, PageRow, QueueRow,
+    SNIFFER_VIEWS,
 };
 pub use run::{Options, RunWriter};
 pub use sequence::Sequence;

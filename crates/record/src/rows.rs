@@ -5,7 +5,7 @@
 //!
 //! The sentence above a field is also the column's description in the Parquet file, and what follows
 //! its type there is the unit (`= "ns"`) or the list of words the column may hold (`=> FRAME_KINDS`).
-//! Left out: pages and streams, whose tables come with their workloads.
+//! Left out: streams, whose table comes with their workload.
 
 use crate::table::table;
 
@@ -24,6 +24,8 @@ pub const PACKET_FATES: &[&str] = &["delivered", "queue_full", "retry_limit", "n
 pub const CONNECTION_CLASSES: &[&str] = &["syn_fin", "syn_rst", "syn_no_synack", "syn_unfinished", "no_syn"];
 /// Words of `connections.error` and `exchanges.error`: what the client was doing when it gave up.
 pub const ERROR_PHASES: &[&str] = &["connect", "send", "reply", "receive", "reset"];
+/// Words of `pages.outcome`.
+pub const PAGE_OUTCOMES: &[&str] = &["complete", "incomplete", "given_up", "unfinished"];
 /// Words of `lag.what`.
 pub const LAG_KINDS: &[&str] = &["delivery", "timer"];
 
@@ -166,6 +168,37 @@ table! {
         pub response_bytes: u64 = "B",
         /// Null when complete, else the phase of the error: `connect`, `send`, `reply`, `receive` or `reset`.
         pub error: Option<&'static str> => ERROR_PHASES,
+    }
+}
+
+table! {
+    /// One page: an object and those it embeds; rows are in the order in which the pages ended. Only runs with clients
+    /// that fetch pages have this table.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PageRow in "pages.parquet" {
+        /// Client station.
+        pub client: u16,
+        /// Number of the session among the client's, from 0.
+        pub session: u64,
+        /// Number of the page in its session, from 0.
+        pub page: u32,
+        /// When the user wanted it. Page load time is `done_ns - due_ns`.
+        pub due_ns: u64 = "ns",
+        /// First octet of the page's own response at the client.
+        pub first_byte_ns: Option<u64> = "ns",
+        /// Last octet of the last object at the client; null for a page of which something is missing.
+        pub done_ns: Option<u64> = "ns",
+        /// Objects requested, the page itself among them.
+        pub requested: u32 = "objects",
+        /// Objects that came complete.
+        pub complete: u32 = "objects",
+        /// Embedded objects that were in the browser's cache and not requested.
+        pub cached: u32 = "objects",
+        /// Octets of response received, headers included.
+        pub response_bytes: u64 = "B",
+        /// `complete`, `incomplete` when a request failed, `given_up` when the user lost patience, or `unfinished` at
+        /// the end of the run.
+        pub outcome: &'static str => PAGE_OUTCOMES,
     }
 }
 

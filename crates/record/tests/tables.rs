@@ -2,7 +2,7 @@
 
 use airperf_record::{
     ConnectionRow, ExchangeRow, FRAME_KINDS, FRAME_OUTCOMES, FrameRow, LagRow, Level, Manifest, Options,
-    PacketRow, QueueRow, Row, RunWriter, SNIFFER_VIEWS, ScenarioInfo, Testbed, read,
+    PacketRow, PageRow, QueueRow, Row, RunWriter, SNIFFER_VIEWS, ScenarioInfo, Testbed, read,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
@@ -57,6 +57,7 @@ fn every_column_has_a_sentence_a_unit_and_its_words() {
     described::<PacketRow>();
     described::<ConnectionRow>();
     described::<ExchangeRow>();
+    described::<PageRow>();
     described::<QueueRow>();
     described::<LagRow>();
 }

@@ -5,6 +5,7 @@
 
 mod assemble;
 mod relations;
+mod session;
 
 use crate::document::{self, Table, Value};
 use crate::keys::client::{CLIENT, Client, RADIO, STATION, Station};
@@ -114,6 +115,7 @@ fn read(root: &Table, findings: &mut Findings) -> Parts {
         section.read(&CLIENT, &mut client, findings);
         read_station(&section, &mut station, names(&CLIENT), &link, findings);
         relations::arrivals(&section, &mut client, findings);
+        session::put_together(&section, &mut client, findings);
         relations::client(&section, &client, &server.config, top.duration, findings);
         if station.name.is_none() {
             let single = tables.len() == 1;

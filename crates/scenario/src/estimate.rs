@@ -5,7 +5,7 @@
 //! Left out: retransmissions, and how fast this machine is.
 
 use crate::{LinkConfig, Scenario};
-use airperf_workload::Size;
+use airperf_workload::{ArrivalProcess, Config, Distribution};
 
 /// Packets of a connection besides its requests: 3 to open, 3 to close.
 const PACKETS_PER_CONNECTION: f64 = 6.0;
@@ -17,6 +17,9 @@ const TABLE_BYTES_PER_FRAME: f64 = 30.0;
 const BYTES_PER_CONNECTION: f64 = 80.0;
 /// A manifest, mostly the scenario, and a summary.
 const SUMMARY_BYTES: f64 = 50_000.0;
+
+/// Seconds of an exchange of a user who has the network alone.
+const QUICK_EXCHANGE_S: f64 = 0.01;
 
 /// What a run will cost, roughly.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,13 +48,17 @@ impl Estimate {
         let segment = f64::from(scenario.tcp.segment_payload_bytes());
         let (mut connections, mut exchanges, mut packets, mut bytes) = (0.0, 0.0, 0.0, 0.0);
         for client in &scenario.clients {
-            let Size::Fixed(size) = client.workload.size;
-            let begun = client.workload.rate.as_f64() * seconds;
-            let requests = begun * f64::from(client.http.requests_per_connection);
-            let reply = size as f64 + f64::from(scenario.server.http.reply_header_bytes);
-            let request = f64::from(client.http.request_bytes);
+            let plan = &client.workload.session;
+            let requests = requests(&client.workload, seconds);
+            let begun = requests / f64::from(plan.requests_per_connection).max(1.0);
+            let embedded =
+                plan.embedded_size.as_ref().map_or(client.workload.size.mean(), Distribution::mean);
+            let per_page = plan.embedded.mean() * (1.0 - plan.cached);
+            let object = (client.workload.size.mean() + per_page * embedded) / (1.0 + per_page);
+            let reply = object + f64::from(scenario.server.http.reply_header_bytes);
+            let request = f64::from(client.http.request_bytes) + client.workload.upload.mean();
             // A request, its acknowledgement, the reply's segments and one acknowledgement for two.
-            let per_request = 2.0 + 1.5 * (reply / segment).ceil();
+            let per_request = 0.5 + 1.5 * ((reply / segment).ceil() + (request / segment).ceil());
             connections += begun;
             exchanges += requests;
             packets += begun * PACKETS_PER_CONNECTION + requests * per_request;
@@ -77,6 +84,20 @@ impl Estimate {
             full_bytes: analysis_bytes + frames * (TABLE_BYTES_PER_FRAME + bytes_per_frame + 80.0),
             analysis_bytes,
             summary_bytes: SUMMARY_BYTES,
+        }
+    }
+}
+
+/// Requests that a client makes if every one succeeds.
+fn requests(workload: &Config, seconds: f64) -> f64 {
+    let plan = &workload.session;
+    match workload.requests_per_session() {
+        Some(each) if workload.arrivals != ArrivalProcess::Once => workload.rate.as_f64() * seconds * each,
+        Some(each) => each,
+        None => {
+            let per_page = 1.0 + plan.embedded.mean() * (1.0 - plan.cached);
+            let away = (plan.think_time.mean() + plan.parse_time.mean()) / 1e9;
+            seconds / (away + per_page * QUICK_EXCHANGE_S) * per_page
         }
     }
 }

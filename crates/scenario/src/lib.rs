@@ -13,6 +13,7 @@
 //! runs.
 
 mod build;
+mod distribution;
 mod document;
 mod estimate;
 mod keys;

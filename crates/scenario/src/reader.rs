@@ -3,6 +3,7 @@
 //! Every key is looked at whatever happened to the others, so one pass finds all problems.
 //! Left out: relations between keys; [`crate::build`] checks those.
 
+use crate::distribution;
 use crate::document::{Entry, Node, Table, Value};
 use crate::problem::{Findings, Place};
 use crate::quantity::{self, Dimension};
@@ -138,6 +139,16 @@ fn check(form: Form, words: &'static [&'static str], value: &Value) -> Result<Se
         return Ok(Setting::Word(word));
     }
     match (form, value) {
+        (Form::Distribution(dimension, low, high), Value::Text(text))
+            if text.contains('(') || distribution::FORMS.contains(&text.trim()) =>
+        {
+            distribution::parse(text, dimension, low, high)
+                .map(Setting::Distribution)
+                .map_err(|error| (error.message, error.hint))
+        }
+        (Form::Distribution(dimension, low, high), _) => {
+            check(Form::Amount(dimension, low, high), words, value)
+        }
         (Form::Flag, Value::Flag(flag)) => Ok(Setting::Flag(*flag)),
         (Form::Share(low, high), Value::Integer(number) | Value::Float(number)) => share(number, low, high),
         (Form::Amount(Dimension::Count, ..), Value::Float(text))

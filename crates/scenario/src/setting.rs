@@ -5,8 +5,10 @@
 //!
 //! Left out: relations between keys (SIFS against DIFS, say); [`crate::build`] checks those.
 
+use crate::distribution::Shown;
 use crate::quantity::{Dimension, Text};
 use airperf_units::{Duration, Rate};
+use airperf_workload::Distribution;
 use serde_json::Value as Json;
 
 /// A value of a key, checked for its type and range.
@@ -22,6 +24,8 @@ pub(crate) enum Setting {
     Word(&'static str),
     /// Free text.
     Text(String),
+    /// A distribution of a dimension's grains.
+    Distribution(Distribution),
 }
 
 /// What may be written as the value of a key.
@@ -29,6 +33,8 @@ pub(crate) enum Setting {
 pub(crate) enum Form {
     /// A quantity within limits, in grains, both included.
     Amount(Dimension, i128, i128),
+    /// The same, or a distribution of such quantities.
+    Distribution(Dimension, i128, i128),
     /// One of a few quantities, in grains.
     OneOf(Dimension, &'static [i128]),
     /// A number without a unit, within limits, both included.
@@ -63,6 +69,21 @@ pub(crate) const fn size(low: i128, high: i128) -> Form {
 /// A whole number within limits.
 pub(crate) const fn count(low: i128, high: i128) -> Form {
     Form::Amount(Dimension::Count, low, high)
+}
+
+/// A size, or a distribution of sizes, within limits.
+pub(crate) const fn sizes(low: i128, high: i128) -> Form {
+    Form::Distribution(Dimension::Size, low, high)
+}
+
+/// A time, or a distribution of times, within limits.
+pub(crate) const fn times(low: i128, high: i128) -> Form {
+    Form::Distribution(Dimension::Time, low, high)
+}
+
+/// A whole number, or a distribution of them, within limits.
+pub(crate) const fn counts(low: i128, high: i128) -> Form {
+    Form::Distribution(Dimension::Count, low, high)
 }
 
 /// One key of a table of type `T`.
@@ -114,6 +135,14 @@ impl Setting {
         }
     }
 
+    /// A distribution; an amount is one that has no other value.
+    pub(crate) fn distribution(self) -> Distribution {
+        match self {
+            Self::Distribution(distribution) => distribution,
+            amount => Distribution::Fixed(amount.count()),
+        }
+    }
+
     /// On or off.
     pub(crate) fn flag(self) -> bool {
         self == Self::Flag(true)
@@ -141,6 +170,13 @@ impl Setting {
         if self.word().is_some() { None } else { Some(of(self)) }
     }
 
+    pub(crate) fn of(distribution: &Distribution) -> Self {
+        match distribution.fixed() {
+            Some(value) => Self::of_count(value),
+            None => Self::Distribution(distribution.clone()),
+        }
+    }
+
     pub(crate) fn of_time(time: Duration) -> Self {
         Self::Amount(time.as_ns().into())
     }
@@ -157,7 +193,9 @@ impl Setting {
 impl Form {
     fn dimension(self) -> Option<Dimension> {
         match self {
-            Self::Amount(dimension, ..) | Self::OneOf(dimension, _) => Some(dimension),
+            Self::Amount(dimension, ..) | Self::Distribution(dimension, ..) | Self::OneOf(dimension, _) => {
+                Some(dimension)
+            }
             _ => None,
         }
     }
@@ -165,7 +203,9 @@ impl Form {
     /// What is wanted, in words with an article: `a time from 1ms to 1h`.
     pub(crate) fn wanted(self, words: &[&str]) -> String {
         let article = match self {
-            Self::Amount(dimension, ..) | Self::OneOf(dimension, _) => format!("{} ", dimension.name()),
+            Self::Amount(dimension, ..) | Self::Distribution(dimension, ..) | Self::OneOf(dimension, _) => {
+                format!("{} ", dimension.name())
+            }
             Self::Share(..) => "a number ".to_owned(),
             _ => String::new(),
         };
@@ -179,6 +219,10 @@ impl Form {
             Self::Amount(dimension, low, high) if low == high => vec![text(dimension)(&low)],
             Self::Amount(dimension, low, high) => {
                 vec![format!("from {} to {}", Text(low, dimension), Text(high, dimension))]
+            }
+            Self::Distribution(dimension, low, high) => {
+                let limits = format!("from {} to {}", Text(low, dimension), Text(high, dimension));
+                vec![limits, "a distribution".to_owned()]
             }
             Self::OneOf(dimension, choices) => choices.iter().map(text(dimension)).collect(),
             Self::Share(low, high) => vec![format!("from {low} to {high}")],
@@ -228,6 +272,9 @@ impl<T> Key<T> {
             }
             (Setting::Amount(grains), Some(dimension)) => Text(grains, dimension).to_string().into(),
             (Setting::Amount(grains), None) => unreachable!("{}: {grains} has no dimension", self.name),
+            (Setting::Distribution(of), dimension) => {
+                Shown(&of, dimension.unwrap_or(Dimension::Count)).to_string().into()
+            }
             (Setting::Share(share), _) => share.into(),
             (Setting::Flag(flag), _) => flag.into(),
             (Setting::Word(word), _) => word.into(),

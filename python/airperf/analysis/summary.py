@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
+
 from airperf.analysis.digest import Spread
-from airperf.analysis.tables import Tables
+from airperf.analysis.intervals import quantile
+from airperf.analysis.tables import PAGE_OUTCOMES, Tables
 from airperf.records import Manifest
 
 
@@ -31,6 +34,19 @@ def carried_rps(tables: Tables) -> float:
 def goodput_bps(tables: Tables) -> float:
     """Response octets of exchanges completed inside [0, T], in bit/s."""
     return tables.digest.carried_bytes * 8 / tables.duration_s
+
+
+def pages(tables: Tables) -> dict[str, Any]:
+    """Load times of complete pages, and how many pages ended how; nothing for a run without pages."""
+    if tables.pages is None or tables.page_ms is None:
+        return {}
+    times = tables.page_ms
+    counts = dict.fromkeys(PAGE_OUTCOMES, 0)
+    for name, count in tables.pages["outcome"].cast(pl.String).value_counts().iter_rows():
+        counts[str(name)] = int(count)
+    load = {"mean": float(times.mean()) if times.size else None}
+    load |= {f"p{percent}": quantile(times, percent / 100) for percent in (50, 95, 99)}
+    return {"page_ms": load, "pages": counts}
 
 
 def queues(manifest: Manifest) -> dict[str, dict[str, float]]:
@@ -59,6 +75,7 @@ def summary(tables: Tables) -> dict[str, Any]:
         "response_ms": spread(tables.digest.response),
         "connection_ms": spread(tables.digest.connection),
         "errors": dict(tables.digest.errors),
+        **pages(tables),
         "queues": queues(tables.manifest),
         "airtime": airtime(tables.manifest),
     }

@@ -23,6 +23,9 @@ from airperf.records import Manifest, Run
 
 __all__ = ["CLOSED", "COLUMNS", "ERRORS", "Tables", "load"]
 
+PAGE_OUTCOMES = ("complete", "incomplete", "given_up", "unfinished")
+"""How a page can end."""
+
 CLOSED = ("syn_fin", "syn_rst")
 """Classes of connections that were opened and closed on the air."""
 
@@ -102,6 +105,15 @@ class Tables:
             pl.col("error").is_null() & pl.col("done_ns").is_not_null() & (pl.col("due_ns") <= self.end_ns)
         ).select(((pl.col("done_ns").cast(pl.Int64) - pl.col("due_ns").cast(pl.Int64)) / 1e6).alias("ms"))
         return times["ms"].to_numpy().astype(np.float64)
+
+    @cached_property
+    def page_ms(self) -> Floats | None:
+        """Load time, done − due, of every page that was due inside [0, T] and complete, whenever it was."""
+        if self.pages is None:
+            return None
+        due, done = pl.col("due_ns").cast(pl.Int64), pl.col("done_ns").cast(pl.Int64)
+        complete = self.pages.filter(pl.col("done_ns").is_not_null() & (due <= self.end_ns))
+        return complete.select(((done - due) / 1e6).alias("ms"))["ms"].to_numpy().astype(np.float64)
 
     @property
     def closed(self) -> pl.DataFrame:

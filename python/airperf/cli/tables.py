@@ -34,6 +34,11 @@ def summary_table(run: Run, values: Mapping[str, Any]) -> Table:
             f"{label}, mean | median | 99%",
             f"{number(spread['mean'])} | {number(spread['p50'])} | {number(spread['p99'])} ms",
         )
+    if pages := values.get("page_ms"):
+        spread = " | ".join(number(pages[name]) for name in ("mean", "p50", "p95", "p99"))
+        add_row(table, "page load, mean | median | 95% | 99%", f"{spread} ms")
+        ended = ", ".join(f"{name} {count}" for name, count in values["pages"].items() if count)
+        add_row(table, "pages", ended or "none")
     seen = ", ".join(f"{phase} {count}" for phase, count in values["errors"].items() if count) or "none"
     add_row(table, "errors", seen)
     for station, queue in values["queues"].items():

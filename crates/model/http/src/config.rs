@@ -8,23 +8,34 @@
 use crate::admission::{AdmissionConfig, Policy};
 use airperf_units::{ConfigError, Duration};
 
+/// What restarts a client's timer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeoutRule {
+    /// Nothing within a phase (httperf's `--timeout`).
+    #[default]
+    Phase,
+    /// Every octet that gets through.
+    Progress,
+}
+
 /// Configuration of a client's connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientConfig {
-    /// Requests on each connection, one after the other.
-    pub requests_per_connection: u32,
-    /// Octets of a request.
+    /// Octets of a request without its body.
     pub request_bytes: u32,
-    /// Longest wait of the user in each phase: for the connection, for the first octet of a reply, and
-    /// from there to its last; `None` waits for ever. The timer is not restarted within a phase
-    /// (httperf's `--timeout`).
+    /// Longest wait of the user in each phase: for the connection, for the request's body to get through, for the first
+    /// octet of a reply, and from there to its last; `None` waits for ever.
     pub timeout: Option<Duration>,
+    /// What restarts that timer.
+    pub timeout_rule: TimeoutRule,
+    /// Whether a connection that is given up is reset; else it is closed, and data that still come draw a RST.
+    pub abort_resets: bool,
 }
 
 impl Default for ClientConfig {
-    /// One request of 74 octets (`GET /1k.html` as httperf writes it), no timeout.
+    /// Requests of 74 octets (`GET /1k.html` as httperf writes it), no timeout.
     fn default() -> Self {
-        Self { requests_per_connection: 1, request_bytes: 74, timeout: None }
+        Self { request_bytes: 74, timeout: None, timeout_rule: TimeoutRule::Phase, abort_resets: false }
     }
 }
 
@@ -120,7 +131,6 @@ impl ClientConfig {
     /// The first impossible value, named.
     pub fn check(&self) -> Result<(), ConfigError> {
         let rules = [
-            (self.requests_per_connection >= 1, "requests_per_connection must be at least 1"),
             (
                 self.request_bytes >= 40,
                 "request_size must be at least 40B: request line, Host and blank line",

@@ -7,6 +7,7 @@
 
 use crate::config::ServerConfig;
 use airperf_units::{Duration, Time};
+use std::collections::VecDeque;
 
 /// What the process does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +37,13 @@ enum Phase {
 #[derive(Clone, Debug)]
 pub struct Session {
     deadline: Time,
+    /// Octets of the requests read so far.
+    read: u32,
+    /// Octets of the next request and its reply; 0 when the client has asked for no more.
     request: u32,
     reply: u32,
+    /// Those behind it.
+    behind: VecDeque<(u32, u32)>,
     served: u32,
     phase: Phase,
     broken: bool,
@@ -45,17 +51,36 @@ pub struct Session {
 
 const NEVER: Time = Time::MAX;
 
+impl Default for Session {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Session {
-    /// A connection whose client sends requests of `request_bytes` and wants replies of `reply_bytes`.
+    /// A connection on which nothing has been asked for.
     #[inline]
-    pub fn new(request_bytes: u32, reply_bytes: u32) -> Self {
+    pub fn new() -> Self {
         Self {
             deadline: NEVER,
-            request: request_bytes,
-            reply: reply_bytes,
+            read: 0,
+            request: 0,
+            reply: 0,
+            behind: VecDeque::new(),
             served: 0,
             phase: Phase::Unaccepted,
             broken: false,
+        }
+    }
+
+    /// The client's stream goes on with a request of `request_bytes`, which wants a reply of `reply_bytes`. To be told
+    /// when the client writes it: what a server would read from the request itself.
+    #[inline]
+    pub fn expect(&mut self, request_bytes: u32, reply_bytes: u32) {
+        if self.request == 0 {
+            (self.request, self.reply) = (request_bytes, reply_bytes);
+        } else {
+            self.behind.push_back((request_bytes, reply_bytes));
         }
     }
 
@@ -89,13 +114,15 @@ impl Session {
     ) -> SessionStep {
         match self.phase {
             Phase::Reading if self.broken => self.close(),
-            Phase::Reading if received >= (self.served + 1) * self.request => {
+            Phase::Reading if self.request > 0 && received >= self.read + self.request => {
                 self.deadline = NEVER;
                 self.compute(self.cpu_before(config), Phase::ComputingReply)
             }
             Phase::Reading if peer_closed => self.close(),
             Phase::Replying => {
                 self.served += 1;
+                self.read += self.request;
+                (self.request, self.reply) = self.behind.pop_front().unwrap_or_default();
                 if config.max_requests_per_connection == Some(self.served) {
                     return self.close();
                 }

@@ -41,7 +41,7 @@ impl Pace {
     pub(crate) fn of(config: &Config, origin: Time, end: Time, key: &StreamKey, client: u64) -> Option<Self> {
         let mut stream = key.indexed("pace", client);
         let (spans, pace) = match config.arrivals {
-            ArrivalProcess::Deterministic | ArrivalProcess::Poisson => return None,
+            ArrivalProcess::Deterministic | ArrivalProcess::Poisson | ArrivalProcess::Once => return None,
             ArrivalProcess::SelfSimilar { hurst } => {
                 let bins = end.saturating_since(origin).whole(BIN).saturating_add(1).min(MOST_BINS);
                 let values = fractional_noise(hurst, bins as usize, &mut stream);

@@ -1,19 +1,19 @@
-//! When connections become due: pure functions of the configuration and a random stream.
+//! When sessions become due: pure functions of the configuration and a random stream.
 //!
-//! Open loop: nothing that happens to a connection moves the next one. Deterministic arrivals are computed
+//! Open loop: nothing that happens in a session moves the next one. Deterministic arrivals are computed
 //! from their index, not by adding up intervals, so they never drift.
 
-use crate::config::{ArrivalProcess, Config, Size, Start};
+use crate::config::{ArrivalProcess, Config, Start};
 use crate::pace::Pace;
 use airperf_units::{Duration, Stream, StreamKey, Time};
 
-/// One thing a user wants.
+/// A session that begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// When.
     pub due: Time,
-    /// How many octets.
-    pub bytes: u64,
+    /// Its number among this client's, from 0.
+    pub session: u64,
 }
 
 /// The demands of one client, in order of time.
@@ -36,7 +36,10 @@ impl Schedule {
         let origin = match config.start {
             Start::At(offset) => Time::ZERO + offset,
             Start::Random => {
-                let interval = interval_ns(1, config.rate.as_micro());
+                let interval = match config.arrivals {
+                    ArrivalProcess::Once => config.session.think_time.mean() as u64,
+                    _ => interval_ns(1, config.rate.as_micro()),
+                };
                 let share = key.indexed("start", client).unit();
                 Time::ZERO + Duration::from_ns(interval).mul_f64(share)
             }
@@ -53,6 +56,8 @@ impl Iterator for Schedule {
         let rate = self.config.rate.as_micro();
         let due = match self.config.arrivals {
             ArrivalProcess::Deterministic => self.origin + Duration::from_ns(interval_ns(self.index, rate)),
+            ArrivalProcess::Once if self.index > 0 => return None,
+            ArrivalProcess::Once => self.origin,
             ArrivalProcess::Poisson | ArrivalProcess::SelfSimilar { .. } | ArrivalProcess::OnOff { .. } => {
                 let gap = self.stream.exponential(Duration::from_ns(interval_ns(1, rate)));
                 self.last = match &mut self.pace {
@@ -65,9 +70,9 @@ impl Iterator for Schedule {
         if due >= self.end {
             return None;
         }
+        let session = self.index;
         self.index += 1;
-        let Size::Fixed(bytes) = self.config.size;
-        Some(Demand { due, bytes })
+        Some(Demand { due, session })
     }
 }
 
@@ -82,7 +87,7 @@ mod tests {
     use crate::PerSecond;
 
     fn schedule(arrivals: ArrivalProcess, rate: PerSecond, start: Start, seconds: u64) -> Schedule {
-        let config = Config { arrivals, rate, start, size: Size::Fixed(1024) };
+        let config = Config { arrivals, rate, start, ..Config::default() };
         Schedule::new(config, Time::ZERO + Duration::from_secs(seconds), &StreamKey::new(1), 0)
     }
 
@@ -117,12 +122,7 @@ mod tests {
 
     /// Connections in each second, over many independent clients.
     fn counts(arrivals: ArrivalProcess, rate: u64, seconds: usize, clients: u64) -> Vec<Vec<f64>> {
-        let config = Config {
-            arrivals,
-            rate: PerSecond::new(rate),
-            start: Start::At(Duration::ZERO),
-            size: Size::Fixed(1),
-        };
+        let config = Config { arrivals, rate: PerSecond::new(rate), ..Config::default() };
         let end = Time::ZERO + Duration::from_secs(seconds as u64);
         let of = |client| {
             let mut each = vec![0.0; seconds];
@@ -182,12 +182,7 @@ mod tests {
 
     #[test]
     fn random_starts_differ_between_clients_and_stay_within_one_interval() {
-        let config = Config {
-            arrivals: ArrivalProcess::Deterministic,
-            rate: PerSecond::new(10),
-            start: Start::Random,
-            size: Size::Fixed(1),
-        };
+        let config = Config { rate: PerSecond::new(10), start: Start::Random, ..Config::default() };
         let first = |client| {
             let end = Time::ZERO + Duration::from_secs(1);
             Schedule::new(config.clone(), end, &StreamKey::new(1), client).next().unwrap().due

@@ -120,7 +120,7 @@ pub(super) fn client(
     findings: &mut Findings,
 ) {
     if let Some(most) = server.max_requests_per_connection
-        && client.http.requests_per_connection > most
+        && client.workload.session.requests_per_connection > most
     {
         let key = "requests_per_connection";
         let message = format!("the server closes a connection after {most} requests");

@@ -1,14 +1,14 @@
 //! Keys of `[[client]]`: a client station, or several alike, and what its user wants.
 //!
-//! Also the keys that every station has, the server's too. Left out: random sizes, think times and
-//! sessions, which the workload model does not have yet.
+//! Also the keys that every station has, the server's too. Left out: what lies between keys; [`crate::build`] puts the
+//! arrival process and the session together.
 
 use super::link::DOT11B_RATE;
 use crate::quantity::Dimension;
-use crate::setting::{Form, Key, MS, S, Setting, count, size, time};
-use airperf_http::ClientConfig;
+use crate::setting::{Form, Key, MS, S, Setting, count, counts, size, sizes, time, times};
+use airperf_http::{ClientConfig, TimeoutRule};
 use airperf_units::{Duration, Rate};
-use airperf_workload::{ArrivalProcess, Config, PerSecond, Size, Start};
+use airperf_workload::{Config, Distribution, PerSecond, Start};
 
 /// What `[server]` and `[[client]]` say about their station.
 #[derive(Clone, Default)]
@@ -88,29 +88,48 @@ pub(crate) struct Client {
     pub(crate) hurst: Option<f64>,
     pub(crate) on_time: Option<Duration>,
     pub(crate) off_time: Option<Duration>,
+    /// `load` or `browse`.
+    pub(crate) kind: &'static str,
+    pub(crate) rate: Option<PerSecond>,
+    pub(crate) pages: Pages,
 }
+
+/// How many pages a session has.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Pages {
+    /// As the other keys suggest.
+    Auto,
+    /// As many as there is time for.
+    Endless,
+    /// So many.
+    Of(Distribution),
+}
+
+/// What `rate` may be.
+pub(crate) const RATE: Form = Form::Amount(Dimension::Frequency, 1, 1_000_000_000_000);
 
 impl Default for Client {
     fn default() -> Self {
         Self {
             count: 1,
             http: ClientConfig::default(),
-            workload: Config {
-                arrivals: ArrivalProcess::Deterministic,
-                rate: PerSecond::new(1),
-                start: Start::At(Duration::ZERO),
-                size: Size::Fixed(0),
-            },
+            workload: Config::default(),
             arrivals: "deterministic",
             hurst: None,
             on_time: None,
             off_time: None,
+            kind: "load",
+            rate: None,
+            pages: Pages::Auto,
         }
     }
 }
 
+/// Largest object or body.
+const MAX_SIZE: i128 = Config::MAX_SIZE_BYTES as i128;
+
 /// Keys of `[[client]]`.
-pub(crate) static CLIENT: [Key<Client>; 11] = [
+pub(crate) static CLIENT: [Key<Client>; 24] = [
     Key::new(
         "count",
         count(1, 10_000),
@@ -163,43 +182,157 @@ pub(crate) static CLIENT: [Key<Client>; 11] = [
     .words(&["none"]),
     Key::new(
         "rate",
-        Form::Amount(Dimension::Frequency, 1, 1_000_000_000_000),
-        "Mean number of connections begun per second, whatever became of the earlier ones.",
-        |client: &Client| Setting::of_count(client.workload.rate.as_micro()),
-        |client, s| client.workload.rate = PerSecond::from_micro(s.count()),
+        RATE,
+        "Mean number of sessions (connections, when a session has one) begun per second, whatever became of the earlier ones; required with `kind = \"load\"`.",
+        |client: &Client| {
+            client.rate.map_or(Setting::Word("none"), |rate| Setting::of_count(rate.as_micro()))
+        },
+        |client, s| client.rate = s.optional(Setting::count).map(PerSecond::from_micro),
     )
-    .required(),
+    .words(&["none"]),
     Key::new(
         "requests_per_connection",
         count(1, 1_000_000),
-        "Requests on each connection, one after the other.",
-        |client| Setting::of_count(client.http.requests_per_connection),
-        |client, s| client.http.requests_per_connection = s.count(),
+        "Requests on each connection, after which the client closes it.",
+        |client| Setting::of_count(client.workload.session.requests_per_connection),
+        |client, s| client.workload.session.requests_per_connection = s.count(),
     ),
     Key::new(
         "size",
-        size(0, Config::MAX_SIZE_BYTES as i128),
+        sizes(0, MAX_SIZE),
         "Size of the objects fetched, without the reply header.",
-        |client: &Client| {
-            let Size::Fixed(bytes) = client.workload.size;
-            Setting::of_count(bytes)
-        },
-        |client, s| client.workload.size = Size::Fixed(s.count()),
+        |client: &Client| Setting::of(&client.workload.size),
+        |client, s| client.workload.size = s.distribution(),
     )
     .required(),
     Key::new(
         "request_size",
         size(40, 1 << 20),
-        "Size of a request.",
+        "Size of a request without its body.",
         |client| Setting::of_count(client.http.request_bytes),
         |client, s| client.http.request_bytes = s.count(),
     ),
     Key::new(
         "timeout",
         time(MS, 86_400 * S),
-        "Longest wait in each phase (connection, first octet of a reply, from there to its last) before the user aborts.",
+        "Longest wait in each phase (connection, body of the request, first octet of a reply, from there to its last) before the user aborts.",
         |client: &Client| client.http.timeout.map_or(Setting::Word("never"), Setting::of_time),
         |client, s| client.http.timeout = s.optional(Setting::time),
     )
     .words(&["never"]),
+    Key::new(
+        "timeout_rule",
+        Form::Word,
+        "What restarts the timer of `timeout`: nothing within a phase, as httperf's, or every octet that gets through.",
+        |client: &Client| {
+            let progress = client.http.timeout_rule == TimeoutRule::Progress;
+            Setting::Word(if progress { "progress" } else { "phase" })
+        },
+        |client, s| {
+            let progress = s.word() == Some("progress");
+            client.http.timeout_rule = if progress { TimeoutRule::Progress } else { TimeoutRule::Phase };
+        },
+    )
+    .words(&["phase", "progress"]),
+    Key::new(
+        "abort",
+        Form::Word,
+        "How the user leaves a connection when `timeout` or `patience` is over: it closes, and data that still come draw a RST, or it resets at once.",
+        |client: &Client| Setting::Word(if client.http.abort_resets { "reset" } else { "close" }),
+        |client, s| client.http.abort_resets = s.word() == Some("reset"),
+    )
+    .words(&["close", "reset"]),
+    Key::new(
+        "upload",
+        sizes(0, MAX_SIZE),
+        "Size of the requests' bodies: forms, photos.",
+        |client: &Client| Setting::of(&client.workload.upload),
+        |client, s| client.workload.upload = s.distribution(),
+    ),
+    Key::new(
+        "kind",
+        Form::Word,
+        "`load`: sessions begin at `rate`, and a failure ends one. `browse`: one user who fetches page after page as long as load is offered.",
+        |client: &Client| Setting::Word(client.kind),
+        |client, s| client.kind = s.word().unwrap_or_default(),
+    )
+    .words(&["load", "browse"]),
+    Key::new(
+        "pages",
+        counts(1, 1_000_000),
+        "Pages of a session, one after the other. `auto`: endless for `browse`, 1 when pages embed objects, else as many as a connection has requests.",
+        |client: &Client| match &client.pages {
+            Pages::Auto => Setting::Word("auto"),
+            Pages::Endless => Setting::Word("endless"),
+            Pages::Of(pages) => Setting::of(pages),
+        },
+        |client, s| {
+            client.pages = match s.word() {
+                Some("auto") => Pages::Auto,
+                Some(_) => Pages::Endless,
+                None => Pages::Of(s.distribution()),
+            };
+        },
+    )
+    .words(&["auto", "endless"]),
+    Key::new(
+        "embedded",
+        counts(0, 10_000),
+        "Objects that a page embeds: requested together when the page itself is there. httperf's burst of L calls embeds L − 1.",
+        |client: &Client| Setting::of(&client.workload.session.embedded),
+        |client, s| client.workload.session.embedded = s.distribution(),
+    ),
+    Key::new(
+        "embedded_size",
+        sizes(0, MAX_SIZE),
+        "Size of an embedded object.",
+        |client: &Client| {
+            client.workload.session.embedded_size.as_ref().map_or(Setting::Word("size"), Setting::of)
+        },
+        |client, s| client.workload.session.embedded_size = s.optional(Setting::distribution),
+    )
+    .words(&["size"]),
+    Key::new(
+        "cached",
+        Form::Share(0.0, 1.0),
+        "Share of embedded objects that the browser's cache has: they are not requested.",
+        |client| Setting::Share(client.workload.session.cached),
+        |client, s| client.workload.session.cached = s.share(),
+    ),
+    Key::new(
+        "parse_time",
+        times(0, 3_600 * S),
+        "From the page's last octet to the requests for what it embeds.",
+        |client: &Client| Setting::of(&client.workload.session.parse_time),
+        |client, s| client.workload.session.parse_time = s.distribution(),
+    ),
+    Key::new(
+        "think_time",
+        times(0, 86_400 * S),
+        "From the end of a page until the next is due.",
+        |client: &Client| Setting::of(&client.workload.session.think_time),
+        |client, s| client.workload.session.think_time = s.distribution(),
+    ),
+    Key::new(
+        "patience",
+        time(MS, 86_400 * S),
+        "How long the user waits for a page with all it embeds before leaving it.",
+        |client: &Client| client.workload.session.patience.map_or(Setting::Word("never"), Setting::of_time),
+        |client, s| client.workload.session.patience = s.optional(Setting::time),
+    )
+    .words(&["never"]),
+    Key::new(
+        "connections",
+        count(1, 64),
+        "Most connections of a session at once.",
+        |client| Setting::of_count(client.workload.session.connections),
+        |client, s| client.workload.session.connections = s.count(),
+    ),
+    Key::new(
+        "pipeline",
+        count(1, 1_000),
+        "Most requests on a connection whose replies are not there yet; 1 does not pipeline.",
+        |client| Setting::of_count(client.workload.session.pipeline),
+        |client, s| client.workload.session.pipeline = s.count(),
+    ),
 ];

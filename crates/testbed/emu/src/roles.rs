@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use airperf_scenario::{Program, Scenario};
 use airperf_units::{Duration, StreamKey, Time};
-use airperf_workload::{ArrivalProcess, Schedule};
+use airperf_workload::{ArrivalProcess, Distribution, Schedule};
 use serde_json::{Value, json};
 
 use crate::isolation::{Lab, address_of};
@@ -103,9 +103,30 @@ fn uri(scenario: &Scenario) -> String {
 
 /// Octets of the object; today all clients ask for the same.
 fn object_bytes(scenario: &Scenario) -> u64 {
-    let airperf_workload::Size::Fixed(bytes) =
-        scenario.clients.first().map_or(airperf_workload::Size::Fixed(0), |client| client.workload.size);
-    bytes
+    let first = scenario.clients.first();
+    first.and_then(|client| client.workload.size.fixed()).unwrap_or_default()
+}
+
+/// What a client wants that neither httperf nor the built-in client does, with the key that says so.
+fn beyond(
+    client: &airperf_scenario::Client,
+    first: &airperf_scenario::Client,
+) -> Option<(&'static str, &'static str)> {
+    let none = Distribution::Fixed(0);
+    let (workload, plan) = (&client.workload, &client.workload.session);
+    let wants = [
+        (workload.arrivals == ArrivalProcess::Once, "kind", "browse"),
+        (workload.size.fixed().is_none(), "size", "fetch objects of random size"),
+        (workload.size != first.workload.size, "size", "serve each client objects of its own size"),
+        (workload.upload != none, "upload", "send requests with bodies"),
+        (plan.embedded != none, "embedded", "fetch pages that embed objects"),
+        (plan.think_time != none, "think_time", "think between pages"),
+        (plan.patience.is_some(), "patience", "leave a page"),
+        (client.http.timeout_rule != Default::default(), "timeout_rule", "restart timers"),
+        (client.http.abort_resets, "abort", "reset connections"),
+        (workload.plain().is_none(), "pages", "make sessions of several connections"),
+    ];
+    wants.into_iter().find(|(wanted, ..)| *wanted).map(|(_, key, what)| (key, what))
 }
 
 #[derive(Debug)]
@@ -154,6 +175,9 @@ impl Clients {
         let there = httperf::installed().is_some();
         let server = scenario.server.station.0;
         let clients = scenario.clients.iter().enumerate().map(|(index, client)| {
+            if let Some((key, what)) = beyond(client, &scenario.clients[0]) {
+                return Err(ProgramError::NotYet { what, key });
+            }
             let arrivals = client.workload.arrivals;
             let schedule = Schedule::new(client.workload.clone(), end, &key, index as u64);
             let due: Vec<Time> = schedule.map(|demand| demand.due).collect();
@@ -163,7 +187,7 @@ impl Clients {
                 uri: uri(scenario),
                 rate: client.workload.rate.as_f64(),
                 connections: due.len() as u64,
-                calls: client.http.requests_per_connection,
+                calls: client.workload.plain().map_or(1, |plain| plain.requests),
                 timeout_s: client.http.timeout.map(|timeout| timeout.as_secs_f64()),
                 poisson: arrivals == ArrivalProcess::Poisson,
                 offsets: due.iter().map(|&due| due - start).collect(),

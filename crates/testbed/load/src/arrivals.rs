@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use airperf_units::{Duration, StreamKey, Time};
-use airperf_workload::{ArrivalProcess, Config, PerSecond, Schedule, Size, Start};
+use airperf_workload::{ArrivalProcess, Config, PerSecond, Schedule, Start};
 
 use crate::plan::Plan;
 
@@ -18,7 +18,7 @@ pub(crate) fn workload(arrivals: ArrivalProcess, rate_micro: u64, offset_ns: u64
         arrivals,
         rate: PerSecond::from_micro(rate_micro),
         start: Start::At(Duration::from_ns(offset_ns)),
-        size: Size::Fixed(0),
+        ..Config::default()
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Connection {
     pub(crate) number: u32,
     /// Index of the client among clients.
     pub(crate) client_index: u32,
+    /// The user whose session it serves; [`NOBODY`] for a plain one, and when the session is done with it.
+    pub(crate) user: u32,
     /// Packets accepted by a transmit queue and neither delivered nor lost.
     pub(crate) under_way: u32,
     /// The earliest wake-up asked for.
@@ -46,8 +48,8 @@ pub(crate) struct Connections {
     most: usize,
 }
 
-/// The number of a place nobody holds.
-const NOBODY: u32 = u32::MAX;
+/// The number of a place nobody holds, and of no user.
+pub(crate) const NOBODY: u32 = u32::MAX;
 
 impl Connections {
     pub(crate) fn insert(&mut self, connection: Connection) -> u32 {
@@ -91,8 +93,8 @@ impl Connections {
     }
 
     /// Those alive, in order of their numbers.
-    pub(crate) fn alive(&self) -> Vec<&Connection> {
-        let mut alive: Vec<_> = self.places.iter().filter(|c| c.number != NOBODY).collect();
+    pub(crate) fn alive(&mut self) -> Vec<&mut Connection> {
+        let mut alive: Vec<_> = self.places.iter_mut().filter(|c| c.number != NOBODY).collect();
         alive.sort_unstable_by_key(|c| c.number);
         alive
     }

@@ -2,9 +2,10 @@
 //! because the simulation is compiled for its observer.
 
 use crate::Payload;
-use airperf_http::Exchange;
+use airperf_http::{Ask, Exchange};
 use airperf_link::{FrameEvent, LossCause, Packet, QueueStats, StationId};
 use airperf_units::{Duration, Time};
+use airperf_workload::Page;
 
 /// A connection that the workload opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +18,6 @@ pub struct Opened {
     pub server: StationId,
     /// When the workload wanted it.
     pub due: Time,
-    /// Octets of each request on it.
-    pub request_bytes: u32,
-    /// Octets of each reply's header.
-    pub reply_header_bytes: u32,
-    /// Octets of each reply's body.
-    pub object_bytes: u32,
 }
 
 /// A connection about which nothing more will happen, or the run ended.
@@ -46,6 +41,11 @@ pub trait Observer {
     /// A connection is opened.
     fn opened(&mut self, now: Time, opened: &Opened) {
         let _ = (now, opened);
+    }
+
+    /// A request is written to a connection.
+    fn asked(&mut self, now: Time, connection: u32, ask: &Ask) {
+        let _ = (now, connection, ask);
     }
 
     /// A packet was offered to `from`'s transmit queue, which took or refused it.
@@ -81,6 +81,11 @@ pub trait Observer {
     /// An exchange is over, or the run ended before it was.
     fn exchange(&mut self, now: Time, connection: u32, exchange: &Exchange) {
         let _ = (now, connection, exchange);
+    }
+
+    /// A page of a client's station is over, or the run ended before it was.
+    fn page(&mut self, now: Time, client: StationId, page: &Page) {
+        let _ = (now, client, page);
     }
 
     /// A connection is over, or the run ended before it was.

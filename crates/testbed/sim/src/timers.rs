@@ -19,10 +19,12 @@ pub(crate) enum Event {
     Wake { slot: u32 },
     /// Transmit queues are read.
     Sample,
+    /// The user in this place wants something, or no longer.
+    User { slot: u32 },
 }
 
-const INDEX_BITS: u32 = 30;
-/// Places and clients are numbered below this.
+const INDEX_BITS: u32 = 29;
+/// Places, clients and users are numbered below this.
 pub(crate) const MOST: u32 = 1 << INDEX_BITS;
 
 impl Event {
@@ -31,6 +33,7 @@ impl Event {
             Self::Arrival { client } => client,
             Self::Wake { slot } => slot | 1 << INDEX_BITS,
             Self::Sample => 2 << INDEX_BITS,
+            Self::User { slot } => slot | 3 << INDEX_BITS,
         }
     }
 
@@ -39,7 +42,8 @@ impl Event {
         match packed >> INDEX_BITS {
             0 => Self::Arrival { client: index },
             1 => Self::Wake { slot: index },
-            _ => Self::Sample,
+            2 => Self::Sample,
+            _ => Self::User { slot: index },
         }
     }
 }

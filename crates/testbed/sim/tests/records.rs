@@ -1,6 +1,6 @@
 //! Run directories: deterministic, consistent with themselves, and captures that `tshark` accepts.
 
-use airperf_record::{Level, Manifest, Options};
+use airperf_record::{Level, Manifest, Options, PageRow, Row};
 use airperf_scenario::Scenario;
 use airperf_units::StreamKey;
 use std::path::{Path, PathBuf};
@@ -75,6 +75,67 @@ fn watching_changes_nothing_and_sums_agree() {
         assert_eq!(full.tables["connections.parquet"].rows, full.totals.counts["connections"]);
         assert_eq!(full.tables["frames.parquet"].rows, full.totals.frames.sent);
     }
+}
+
+/// Pages of objects of many sizes over pipelined connections; uploads of many sizes.
+const BROWSERS: &str = r#"
+schema = 1
+name = "browsers"
+duration = "5s"
+drain = "10s"
+link = { kind = "wifi" }
+[[client]]
+kind = "browse"
+size = "choice(700B 1, 5000B 1, 40000B 0.2)"
+embedded = "uniform(from 0, to 9)"
+embedded_size = "exponential(mean 3KiB)"
+think_time = "300ms"
+connections = 2
+requests_per_connection = 20
+pipeline = 4
+[[client]]
+rate = "4/s"
+size = "300B"
+upload = "uniform(from 1B, to 9000B)"
+requests_per_connection = 2
+"#;
+
+#[test]
+fn pages_are_recorded_and_captures_of_any_sizes_parse() {
+    let (directory, manifest) = run("browsers", BROWSERS, 5, Level::Full);
+    let counts = &manifest.totals.counts;
+    assert!(counts["pages"] > 10 && counts["exchanges"] > 5 * counts["pages"], "{counts:?}");
+    let rows = airperf_record::read::rows(&directory.join(PageRow::FILE)).expect("a table of pages");
+    let rows: Vec<PageRow> = rows.map(|row| row.expect("a row")).collect();
+    assert_eq!(rows.len() as u64, manifest.tables["pages.parquet"].rows);
+    assert!(rows.iter().all(|row| row.client == 1), "the other client fetches no pages");
+    let (_, plain) = run("no-browsers", &text(5, WIFI), 5, Level::Analysis);
+    assert!(!plain.tables.contains_key("pages.parquet"));
+    if std::process::Command::new("tshark").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: tshark is not installed");
+        return;
+    }
+    let tshark = |filter: &str, fields: &[&str]| {
+        let capture = directory.join("air.pcapng");
+        let mut command = std::process::Command::new("tshark");
+        command.arg("-r").arg(capture).args(["-Y", filter, "-T", "fields"]);
+        let output =
+            command.args(fields.iter().flat_map(|field| ["-e", field])).output().expect("tshark runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let bad = tshark("_ws.malformed && !tcp.analysis.retransmission", &["frame.number"]);
+    assert!(bad.is_empty(), "{bad}");
+    // Several replies may share a segment: tshark lists them with commas.
+    let of_replies = tshark("http.response && wlan.fc.retry == 0", &["http.content_length"]);
+    let sizes: Vec<u64> = of_replies.split(['\n', ',']).filter_map(|size| size.parse().ok()).collect();
+    assert_eq!(sizes.len() as u64, counts["exchanges"]);
+    let posts = tshark("http.request.method == \"POST\" && wlan.fc.retry == 0", &["http.content_length"]);
+    let posts: Vec<u64> = posts.split(['\n', ',']).filter_map(|size| size.parse().ok()).collect();
+    assert_eq!(
+        posts.len() as u64,
+        counts["exchanges"] - rows.iter().map(|row| u64::from(row.complete)).sum::<u64>()
+    );
+    assert!(posts.iter().all(|size| (1..=9_000).contains(size)));
 }
 
 #[test]

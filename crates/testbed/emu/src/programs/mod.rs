@@ -44,6 +44,16 @@ pub enum ProgramError {
         "the emulated testbed starts no proxy, so it has no admission control: leave server.admission at \"none\""
     )]
     NoAdmission,
+    /// No program of this testbed can do it yet.
+    #[error(
+        "the emulated testbed cannot {what} yet (client key `{key}`): leave it out, or use the simulated testbed"
+    )]
+    NotYet {
+        /// What cannot be done.
+        what: &'static str,
+        /// The key of the scenario that asks for it.
+        key: &'static str,
+    },
     /// It did not start or ended at once.
     #[error("{program} did not start: {why}{}", tail(.stderr))]
     NotStarted {

@@ -4,7 +4,7 @@
 //! capture is the same for the same seed. Addresses are those of the emulated testbed. SACK blocks are
 //! written with the acknowledgement number's neighbourhood, because the model keeps their number only.
 
-use super::octets::Octets;
+use super::octets::{Kinds, Messages};
 use crate::Payload;
 use crate::observer::Opened;
 use airperf_link::{FrameEvent, FrameKind, Heard, Packet};
@@ -41,7 +41,7 @@ pub(super) struct Capture<W> {
     sniffer: Sniffer<W>,
     key: StreamKey,
     tcp: Config,
-    octets: Vec<Octets>,
+    kinds: Kinds,
     body: Vec<u8>,
     packet: Vec<u8>,
 }
@@ -68,7 +68,7 @@ impl<W: Write> Capture<W> {
             sniffer,
             key,
             tcp: scenario.tcp.clone(),
-            octets: Vec::new(),
+            kinds: Kinds::default(),
             body: Vec::new(),
             packet: Vec::new(),
         })
@@ -78,13 +78,13 @@ impl<W: Write> Capture<W> {
     pub(super) fn frame(
         &mut self,
         frame: &FrameEvent,
-        carried: Option<(&Packet<Payload>, &Opened)>,
+        carried: Option<(&Packet<Payload>, &Opened, &Messages)>,
     ) -> io::Result<()> {
         if frame.sniffer == Heard::Missed {
             return Ok(());
         }
-        if let Some((packet, opened)) = carried {
-            self.compose(&packet.payload, opened);
+        if let Some((packet, opened, messages)) = carried {
+            self.compose(&packet.payload, opened, messages);
         }
         let to = frame.to.station().map(|to| to.0);
         let air = match &mut self.sniffer {
@@ -112,11 +112,11 @@ impl<W: Write> Capture<W> {
     }
 
     /// Makes the IP packet of a segment.
-    fn compose(&mut self, payload: &Payload, opened: &Opened) {
+    fn compose(&mut self, payload: &Payload, opened: &Opened, messages: &Messages) {
         let segment = &payload.segment;
-        let octets = find(&mut self.octets, opened);
         let offset = u64::from(segment.seq).saturating_sub(1);
-        octets.read(payload.to_server, offset, usize::from(segment.len), &mut self.body);
+        let (len, kinds) = (usize::from(segment.len), &mut self.kinds);
+        messages.read(kinds, payload.to_server, offset, len, &mut self.body);
 
         let initial = |side| self.key.indexed(side, u64::from(payload.connection)).bits() as u32;
         let (client, server) = (initial("isn-client"), initial("isn-server"));
@@ -166,15 +166,4 @@ impl<W: Write> Capture<W> {
             Sniffer::Wire(wire) => wire.into_inner(),
         }
     }
-}
-
-/// The octets of this kind of connection; there are as many kinds as clients differ.
-fn find<'a>(kinds: &'a mut Vec<Octets>, opened: &Opened) -> &'a Octets {
-    let Opened { request_bytes, reply_header_bytes, object_bytes, .. } = *opened;
-    let place = kinds.iter().position(|o| o.are_for(request_bytes, reply_header_bytes, object_bytes));
-    let place = place.unwrap_or_else(|| {
-        kinds.push(Octets::new(request_bytes, reply_header_bytes, object_bytes));
-        kinds.len() - 1
-    });
-    &kinds[place]
 }

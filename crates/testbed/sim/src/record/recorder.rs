@@ -6,18 +6,20 @@
 
 use super::capture::{self, Capture};
 use super::ledger::Ledger;
+use super::octets::{Message, Messages};
 use super::words::{self, Kind};
 use crate::observer::{Ended, Opened};
 use crate::{Observer, Payload};
-use airperf_http::Exchange;
+use airperf_http::{Ask, Exchange};
 use airperf_link::{FrameEvent, FrameKind, LossCause, Packet, QueueStats, StationId};
 use airperf_record::{
-    ConnectionRow, Digest, ExchangeRow, FrameRow, FrameTotals, PacketRow, PacketTotals, QueueRow, RunFile,
-    RunWriter, TableWriter, WriteError,
+    ConnectionRow, Digest, ExchangeRow, FrameRow, FrameTotals, PacketRow, PacketTotals, PageRow, QueueRow,
+    RunFile, RunWriter, TableWriter, WriteError,
 };
 use airperf_scenario::Scenario;
 use airperf_tcp::Flags;
 use airperf_units::{Duration, StreamKey, Time};
+use airperf_workload::Page;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -27,6 +29,8 @@ type PacketsByStation = BTreeMap<String, BTreeMap<String, PacketTotals>>;
 /// A connection whose row is open.
 struct Open {
     opened: Opened,
+    /// What was asked for on it; kept for the capture only.
+    messages: Messages,
     row: ConnectionRow,
     packets_open: u32,
     over: bool,
@@ -62,8 +66,11 @@ pub(crate) struct Recorder {
     packets: Option<TableWriter<PacketRow>>,
     connections: Option<TableWriter<ConnectionRow>>,
     exchanges: Option<TableWriter<ExchangeRow>>,
+    pages: Option<TableWriter<PageRow>>,
     queues: Option<TableWriter<QueueRow>>,
     digest: Digest,
+    /// Octets of a reply's header.
+    reply_head: u32,
     capture: Option<Capture<RunFile>>,
     capture_failure: Option<io::Error>,
     open: Ledger<Open>,
@@ -90,13 +97,16 @@ impl Recorder {
             None => None,
         };
         let stations = scenario.stations.len();
+        let has_pages = scenario.clients.iter().any(|client| client.workload.session.has_pages());
         Ok(Self {
             frames: writer.table()?,
             packets: writer.table()?,
             connections: writer.table()?,
             exchanges: writer.table()?,
+            pages: if has_pages { writer.table()? } else { None },
             queues: writer.table()?,
             digest: Digest::new(scenario.duration.as_ns()),
+            reply_head: scenario.server.http.reply_header_bytes,
             capture,
             capture_failure: None,
             open: Ledger::default(),
@@ -172,6 +182,7 @@ impl Recorder {
         self.packets.map_or(Ok(()), |table| writer.close_table(table))?;
         self.connections.map_or(Ok(()), |table| writer.close_table(table))?;
         self.exchanges.map_or(Ok(()), |table| writer.close_table(table))?;
+        self.pages.map_or(Ok(()), |table| writer.close_table(table))?;
         self.queues.map_or(Ok(()), |table| writer.close_table(table))?;
         writer.summary(self.digest)?;
         if let Some(capture) = self.capture {
@@ -218,6 +229,7 @@ impl Observer for Recorder {
         };
         self.open.push(Open {
             opened: *opened,
+            messages: Messages::default(),
             row,
             packets_open: 0,
             over: false,
@@ -226,6 +238,21 @@ impl Observer for Recorder {
             first_fin: None,
             both_fins: false,
         });
+    }
+
+    fn asked(&mut self, _: Time, connection: u32, ask: &Ask) {
+        if self.capture.is_none() {
+            return;
+        }
+        let reply_head = self.reply_head;
+        if let Some(open) = self.open.get(connection) {
+            open.messages.push(Message {
+                request_head: ask.head_bytes,
+                request_body: ask.body_bytes,
+                reply_head,
+                reply_body: ask.reply_bytes - reply_head,
+            });
+        }
     }
 
     fn offered(&mut self, now: Time, from: StationId, packet: &Packet<Payload>, queued: bool) {
@@ -344,7 +371,7 @@ impl Observer for Recorder {
         }
         if let Some(capture) = &mut self.capture {
             let carried = packet.and_then(|p| Some((p, &*self.open.get(p.payload.connection)?)));
-            let carried = carried.map(|(packet, open)| (packet, &open.opened));
+            let carried = carried.map(|(packet, open)| (packet, &open.opened, &open.messages));
             if self.capture_failure.is_none() {
                 self.capture_failure = capture.frame(frame, carried).err();
             }
@@ -370,12 +397,32 @@ impl Observer for Recorder {
             sent_ns: exchange.sent.map(Time::as_ns),
             first_byte_ns: exchange.first_byte.map(Time::as_ns),
             done_ns: exchange.done.map(Time::as_ns),
-            request_bytes: exchange.sent.map_or(0, |_| u64::from(open.opened.request_bytes)),
+            request_bytes: u64::from(exchange.request_bytes),
             response_bytes: u64::from(exchange.response_bytes),
             error,
         };
         self.digest.exchange(&row);
         if let Some(table) = &mut self.exchanges {
+            let result = table.push(&row);
+            self.note(result);
+        }
+    }
+
+    fn page(&mut self, _: Time, client: StationId, page: &Page) {
+        let row = PageRow {
+            client: client.0,
+            session: page.session,
+            page: page.page,
+            due_ns: page.due.as_ns(),
+            first_byte_ns: page.first_byte.map(Time::as_ns),
+            done_ns: page.done.map(Time::as_ns),
+            requested: page.requested,
+            complete: page.complete,
+            cached: page.cached,
+            response_bytes: page.response_bytes,
+            outcome: words::page(page),
+        };
+        if let Some(table) = &mut self.pages {
             let result = table.push(&row);
             self.note(result);
         }

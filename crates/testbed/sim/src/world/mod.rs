@@ -7,6 +7,7 @@ mod admission;
 mod client;
 mod remedies;
 mod server;
+mod user;
 
 use crate::connection::{Connection, Connections};
 use crate::net::Net;
@@ -15,17 +16,21 @@ use crate::pressure::Pressure;
 use crate::server::Server;
 use crate::timers::{Event, Timers};
 use crate::{Observer, Payload, Totals};
-use airperf_http::ClientConfig;
+use airperf_http::{Ask, ClientConfig};
 use airperf_link::{Link, StationId};
 use airperf_scenario::Scenario;
 use airperf_tcp::{Shared, Stack};
 use airperf_units::{Duration, StreamKey, Time};
-use airperf_workload::{Demand, Schedule};
+use airperf_workload::{Config, Demand, Schedule};
+use user::Users;
 
 /// A client's host and its program.
 struct ClientHost {
     station: StationId,
     config: ClientConfig,
+    workload: Config,
+    /// Number of requests and the first of them, when all its connections are alike.
+    plain: Option<(u32, Ask)>,
     stack: Stack,
     /// What its TCP knows of the server, and the server's of it.
     shared: [Shared; 2],
@@ -38,9 +43,11 @@ pub(crate) struct World<L, O> {
     net: Net<L, O>,
     connections: Connections,
     clients: Vec<ClientHost>,
+    users: Users,
     server: Server,
     timers: Timers,
     totals: Totals,
+    key: StreamKey,
     opened: u32,
     end_of_load: Time,
     jiffy: Duration,
@@ -68,9 +75,12 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             if let Some(demand) = next {
                 timers.push(demand.due, Event::Arrival { client: index as u32 });
             }
-            let (station, config) = (client.station, client.http.clone());
+            let (station, config, workload) = (client.station, client.http.clone(), client.workload.clone());
+            let plain = plain(&workload, config.request_bytes, scenario.server.http.reply_header_bytes);
+            let stack = stack(station);
             let shared = <[Shared; 2]>::default();
-            clients.push(ClientHost { station, config, stack: stack(station), shared, schedule, next });
+            let host = ClientHost { station, config, workload, plain, stack, shared, schedule, next };
+            clients.push(host);
         }
         if let Some(interval) = observer.queue_interval() {
             timers.push(Time::ZERO + interval, Event::Sample);
@@ -80,9 +90,11 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             net: Net { pressure: Pressure::of(scenario), ..Net::new(link, observer) },
             connections: Connections::default(),
             clients,
+            users: Users::default(),
             server: Server::new(station, scenario.server.http.clone(), stack(station)),
             timers,
             totals: Totals::default(),
+            key: *key,
             opened: 0,
             end_of_load,
             jiffy: scenario.tcp.jiffy,
@@ -142,8 +154,9 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
 
     fn take_timer(&mut self, now: Time) {
         match self.timers.pop() {
-            Some((_, Event::Arrival { client })) => self.open(now, client),
+            Some((_, Event::Arrival { client })) => self.begin(now, client),
             Some((_, Event::Wake { slot })) => self.wake(now, slot),
+            Some((_, Event::User { slot })) => self.user_wakes(now, slot),
             Some((_, Event::Sample)) => self.sample(now),
             None => {}
         }
@@ -157,9 +170,8 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         }
         let number = c.number;
         c.wake = Time::MAX;
-        if c.client.deadline() <= now {
-            let step = c.client.on_timer(now, c.client_tcp.received_bytes());
-            self.client_does(now, slot, number, step);
+        if let Some(failure) = c.client.on_timer(now) {
+            self.client_leaves(now, slot, number, failure);
         }
         self.client_timer(now, slot, number);
         self.server_timer(now, slot, number);
@@ -214,10 +226,16 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
 
     fn finish(mut self, end: Time) -> (Totals, L, O) {
         for c in self.connections.alive() {
-            if let Some(exchange) = c.client.unfinished(c.client_tcp.received_bytes()) {
+            while let Some(exchange) = c.client.fail(c.client_tcp.received_bytes(), None) {
                 self.net.observer.exchange(end, c.number, &exchange);
             }
             self.net.observer.ended(&ended(c));
+        }
+        for (client, page) in self.users.unfinished() {
+            let client = &self.clients[client as usize];
+            if client.workload.session.has_pages() {
+                self.net.observer.page(end, client.station, &page);
+            }
         }
         self.totals.connections = u64::from(self.opened);
         self.totals.packets = u64::from(self.net.packets);
@@ -228,6 +246,15 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         self.totals.alive_most = self.connections.most() as u64;
         (self.totals, self.net.link, self.net.observer)
     }
+}
+
+/// Number of requests of every connection and the first of them, if a workload is as plain as that.
+fn plain(workload: &Config, head_bytes: u32, reply_header_bytes: u32) -> Option<(u32, Ask)> {
+    let plain = workload.plain()?;
+    // Checked: at most Config::MAX_SIZE_BYTES.
+    let (body_bytes, object_bytes) = (plain.upload_bytes as u32, plain.object_bytes as u32);
+    let reply_bytes = reply_header_bytes + object_bytes;
+    Some((plain.requests, Ask { due: Time::ZERO, head_bytes, body_bytes, reply_bytes }))
 }
 
 /// What a connection came to; checks that TCP neither lost nor invented octets.
