@@ -157,6 +157,7 @@ def test_flows_streams_and_pages_are_measured_where_a_run_has_them(tmp_path: Pat
     flows = pl.DataFrame(
         {
             "group": [0, 0, 1, 2],
+            "to": [1, 1, 0, 1],
             "start_ns": [0, 0, 0, 0],
             "end_ns": [10 * S] * 4,
             "bytes_in_time": [500_000, 160_000, 500_000, 1_250_000],
@@ -175,6 +176,7 @@ def test_flows_streams_and_pages_are_measured_where_a_run_has_them(tmp_path: Pat
     tables = Tables(tables.manifest, frames)
     assert value("flow_goodput_mbps", tables) == pytest.approx(0.4 + 0.128 + 0.4 + 1)
     assert value("streams_playable_share", tables) == 0.5, "audio and video of a stream, or nothing"
+    assert value("streams_playable_share", tables, stations="server") == 1
     assert value("page_time_ms", tables) == pytest.approx((2000 + 12000) / 2)
     assert value("page_time_p95_ms", tables) == pytest.approx(11500)
     assert value("pages_in_time_share", tables) == pytest.approx(1 / 3)

@@ -25,10 +25,15 @@ def flow_goodput_mbps(tables: Tables, _: Parameters) -> float | None:
     return float(flows.select((pl.col("bytes_in_time").cast(pl.Float64) * 8e3 / span_ns).sum()).item())
 
 
-def streams_playable_share(tables: Tables, _: Parameters) -> float | None:
-    """Share of the streams whose audio and video can be played."""
+def streams_playable_share(tables: Tables, parameters: Parameters) -> float | None:
+    """Share of the streams whose audio and video can be played, of all or those to ``stations``…."""
     flows = tables.flows
     played = None if flows is None else flows.drop_nulls("playable")
+    if played is not None and "stations" in parameters:
+        prefix = str(parameters["stations"])
+        played = played.filter(
+            pl.col("to").is_in([s.id for s in tables.manifest.stations if s.name.startswith(prefix)])
+        )
     if played is None or played.is_empty():
         return None
     return mean(played.group_by("group").agg(pl.col("playable").all())["playable"].cast(pl.Float64))
