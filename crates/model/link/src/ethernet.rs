@@ -2,7 +2,7 @@
 //!
 //! 1-persistent access with an interframe gap, collisions within one propagation delay, jam, and truncated
 //! binary exponential backoff. Reference: IEEE 802.3-2018 clause 4 (media access control) and table 4-2
-//! (values for 1, 10 and 100 Mbit/s). Left out: full duplex and switches (a later link), late collisions,
+//! (values for 1, 10 and 100 Mbit/s). Left out: full duplex and switches ([`crate::switch`]), late collisions,
 //! the capture effect's counter-measures, frame errors.
 
 use crate::{
@@ -17,17 +17,22 @@ const HEADER_BYTES: u32 = 14 + 4;
 /// minFrameSize, table 4-2.
 const MIN_FRAME_BYTES: u32 = 64;
 /// Preamble and start-of-frame delimiter, §3.1.1.
-const PREAMBLE_BYTES: u32 = 8;
+pub(crate) const PREAMBLE_BYTES: u32 = 8;
 /// jamSize, table 4-2: 32 bits.
 const JAM_BYTES: u32 = 4;
 /// interPacketGap, table 4-2: 96 bit times.
-const GAP_BYTES: u32 = 12;
+pub(crate) const GAP_BYTES: u32 = 12;
 /// slotTime, table 4-2: 512 bit times.
 const SLOT_BYTES: u32 = 64;
 /// attemptLimit, table 4-2.
 const ATTEMPT_LIMIT: u32 = 16;
 /// backoffLimit, table 4-2.
 const BACKOFF_LIMIT: u32 = 10;
+
+/// Octets of the frame around an IP packet of `packet_bytes`, padded to the smallest frame.
+pub(crate) fn frame_bytes(packet_bytes: u32) -> u32 {
+    (packet_bytes + HEADER_BYTES).max(MIN_FRAME_BYTES)
+}
 
 /// Configuration of one shared segment.
 #[derive(Clone, Debug, PartialEq)]
@@ -134,10 +139,6 @@ impl<P> Ethernet<P> {
         self.config.rate.time_for(u64::from(bytes))
     }
 
-    fn frame_bytes(packet: &Packet<P>) -> u32 {
-        (packet.bytes + HEADER_BYTES).max(MIN_FRAME_BYTES)
-    }
-
     /// When a station that wants the medium at `now` may begin: at once if it has been silent for the gap.
     fn clear_at(&self, now: Time) -> Time {
         now.max(self.silent_since + self.octets(GAP_BYTES))
@@ -175,7 +176,7 @@ impl<P> Ethernet<P> {
         let station = &mut self.stations[index];
         station.due = None;
         station.attempts += 1;
-        let bytes = station.queue.front().map_or(0, Self::frame_bytes);
+        let bytes = station.queue.front().map_or(0, |packet| frame_bytes(packet.bytes));
         let until = start + self.octets(PREAMBLE_BYTES + bytes);
         self.phase = Phase::Sending { from: StationId(index as u16), start, until };
     }
@@ -258,7 +259,7 @@ impl<P> Ethernet<P> {
             to: packet.to,
             kind: FrameKind::Data,
             rate: self.config.rate,
-            bytes: Self::frame_bytes(packet),
+            bytes: frame_bytes(packet.bytes),
             sequence: station.sequence,
             attempt: station.attempts.min(255) as u8,
             outcome,

@@ -13,6 +13,7 @@
 pub mod ethernet;
 mod event;
 mod stats;
+pub mod switch;
 
 pub use event::{Destination, DropCause, FrameEvent, FrameKind, Heard, LossCause, Outcome, StationId};
 pub use stats::{QueueMeter, QueueStats};
