@@ -35,3 +35,4 @@ pub use write::dot11::fcs;
 pub use write::ethernet::{EtherCapture, ethernet_frame};
 pub use write::mac::{BROADCAST, IBSS, Mac, station_mac};
 pub use write::pcapng;
+pub use write::udp::{RtpHeader, UdpPacket};

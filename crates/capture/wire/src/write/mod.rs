@@ -7,3 +7,4 @@ pub(crate) mod ethernet;
 pub(crate) mod mac;
 pub mod pcapng;
 pub(crate) mod radiotap;
+pub(crate) mod udp;
