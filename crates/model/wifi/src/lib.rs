@@ -11,6 +11,6 @@ pub mod mac;
 mod medium;
 pub mod phy;
 
-pub use mac::config::{Config, ConfigError, StationConfig};
+pub use mac::config::{Config, ConfigError, Fade, StationConfig};
 pub use mac::timing::SSID;
 pub use medium::{Category, Domain};

@@ -4,7 +4,7 @@
 
 use crate::phy::Phy;
 use crate::phy::dsss::{self, Preamble};
-use airperf_units::{Duration, Rate};
+use airperf_units::{Duration, Rate, Time};
 use std::fmt;
 
 /// Configuration of one 802.11 collision domain.
@@ -55,6 +55,20 @@ pub struct StationConfig {
     pub frame_error: f64,
     /// Probability that the channel garbles an acknowledgement sent to this station.
     pub ack_error: f64,
+    /// A time during which its channel is worse, if there is one.
+    pub fade: Option<Fade>,
+}
+
+/// A time during which a station is hard to hear and hears badly: it moved away, or behind a wall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fade {
+    /// When it begins.
+    pub from: Time,
+    /// When it is over.
+    pub until: Time,
+    /// Probability, beside the others, that the channel garbles a data frame to or from the station, per attempt.
+    /// Acknowledgements are spared: they are short and sent at a lower rate.
+    pub error: f64,
 }
 
 impl StationConfig {
@@ -68,6 +82,7 @@ impl StationConfig {
             host_gap_spread: 0.0,
             frame_error: 0.0,
             ack_error: 0.0,
+            fade: None,
         }
     }
 }
@@ -119,6 +134,8 @@ impl Config {
                 (station.interface_frames >= 1, "its interface must hold at least one frame"),
                 (share(station.host_gap_spread), "its host gap spread must lie in 0..1"),
                 (share(station.frame_error) && share(station.ack_error), "its error rates must lie in 0..1"),
+                (station.fade.is_none_or(|fade| share(fade.error)), "its fade's error rate must lie in 0..1"),
+                (station.fade.is_none_or(|fade| fade.from < fade.until), "its fade must end after it begins"),
             ];
             if let Some((_, why)) = rules.iter().find(|(holds, _)| !holds) {
                 return Err(ConfigError { station: Some(index), why });

@@ -4,7 +4,7 @@
 //! Reference: IEEE 802.11-2020 §10.3.3 (contention window and retry counters). Leaves out: separate
 //! short and long retry counters (the study sets one limit), fragmentation.
 
-use super::config::{Config, StationConfig};
+use super::config::{Config, Fade, StationConfig};
 use super::timing::Control;
 use airperf_link::{Packet, QueueMeter};
 use airperf_units::{Duration, Rate, Stream, Time};
@@ -18,6 +18,7 @@ pub(crate) struct Station<P> {
     pub(crate) control: Control,
     pub(crate) frame_error: f64,
     pub(crate) ack_error: f64,
+    fade: Option<Fade>,
     host_gap: Duration,
     host_gap_spread: f64,
     places: usize,
@@ -52,6 +53,7 @@ impl<P> Station<P> {
             control: Control::of(link, config.rate),
             frame_error: config.frame_error,
             ack_error: config.ack_error,
+            fade: config.fade,
             host_gap: config.host_gap,
             host_gap_spread: config.host_gap_spread,
             places,
@@ -67,6 +69,11 @@ impl<P> Station<P> {
             backoff,
             gap,
         }
+    }
+
+    /// What its fade adds to the probability that a data frame ending at `at` is garbled.
+    pub(crate) fn fade_error(&self, at: Time) -> f64 {
+        self.fade.filter(|fade| (fade.from..fade.until).contains(&at)).map_or(0.0, |fade| fade.error)
     }
 
     #[inline]

@@ -75,6 +75,8 @@ pub struct Domain<P> {
     channel: Stream,
     sniffer: Stream,
     beacon: Stream,
+    /// Whether any station has a fade.
+    fades: bool,
 }
 
 impl<P> Domain<P> {
@@ -113,6 +115,7 @@ impl<P> Domain<P> {
             channel: key.stream("wifi.channel"),
             sniffer: key.stream("wifi.sniffer"),
             beacon: key.stream("wifi.beacon"),
+            fades: config.stations.iter().any(|station| station.fade.is_some()),
             config,
         };
         domain.due = domain.first_start();

@@ -47,20 +47,30 @@ impl<P> Domain<P> {
     /// A single data frame has ended: it is received, or garbled by the channel.
     #[inline]
     pub(super) fn data_ends<O: Outlet<P>>(&mut self, at: Time, out: &mut O) -> Time {
-        let sent = &mut self.on_air[0];
-        let Destination::Station(to) = sent.to else {
+        let Transmission { station: from, to, .. } = self.on_air[0];
+        let Destination::Station(to) = to else {
             return self.broadcast_ends(at, out);
         };
-        if self.channel.chance(self.stations[to.index()].frame_error) {
+        let error =
+            if self.fades { self.fading_error(from, to, at) } else { self.stations[to.index()].frame_error };
+        if self.channel.chance(error) {
             return self.garbled_ends(to, at, out);
         }
-        let sender = &mut self.stations[sent.station.index()];
-        sent.duplicate = std::mem::replace(&mut sender.head_delivered, true);
-        if !sent.duplicate {
+        let sender = &mut self.stations[from.index()];
+        let duplicate = std::mem::replace(&mut sender.head_delivered, true);
+        self.on_air[0].duplicate = duplicate;
+        if !duplicate {
             out.delivered(at, to, sender.head().expect("a station that sends has a head frame"));
         }
         self.phase = Phase::Answered;
         at + self.timing.sifs + sender.control.ack
+    }
+
+    /// Probability that the channel garbles a data frame that ends at `at`; fades of both ends count.
+    fn fading_error(&self, from: StationId, to: StationId, at: Time) -> f64 {
+        let (sender, receiver) = (&self.stations[from.index()], &self.stations[to.index()]);
+        let fades = [sender.fade_error(at), receiver.fade_error(at)];
+        fades.into_iter().fold(receiver.frame_error, |error, fade| error + fade - error * fade)
     }
 
     /// The acknowledgement has ended.
@@ -95,7 +105,8 @@ impl<P> Domain<P> {
     fn broadcast_ends<O: Outlet<P>>(&mut self, at: Time, out: &mut O) -> Time {
         let sent = self.on_air[0];
         for i in 0..self.stations.len() {
-            let hears = i != sent.station.index() && !self.channel.chance(self.stations[i].frame_error);
+            let error = self.fading_error(sent.station, StationId(i as u16), at);
+            let hears = i != sent.station.index() && !self.channel.chance(error);
             if hears {
                 out.delivered(at, StationId(i as u16), self.head(sent.station));
             }
