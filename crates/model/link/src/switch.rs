@@ -168,7 +168,11 @@ impl<P> Switch<P> {
     /// One more or one less direction of a wire is in use from `now` on.
     fn count(&mut self, now: Time, more: bool) {
         let span = now - self.since;
-        if self.active > 0 { self.busy += span } else { self.idle += span }
+        if self.active > 0 {
+            self.busy += span
+        } else {
+            self.idle += span
+        }
         self.since = now;
         self.active = if more { self.active + 1 } else { self.active - 1 };
     }
