@@ -6,7 +6,7 @@
 
 use airperf_analyze::capture as analyze;
 use airperf_record::{
-    ConnectionRow, ExchangeRow, FrameRow, LagRow, PacketRow, PageRow, QueueRow, Row, SCHEMA_VERSION, capture,
+    ConnectionRow, ExchangeRow, FlowRow, FrameRow, LagRow, PacketRow, PageRow, QueueRow, Row, SCHEMA_VERSION, capture,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -62,6 +62,7 @@ fn the_page_of_records_says_what_the_files_say() {
             table::<ExchangeRow>(),
             table::<PageRow>(),
             table::<QueueRow>(),
+            table::<FlowRow>(),
             table::<LagRow>(),
         ]),
     );

@@ -37,9 +37,9 @@ pub use manifest::{
     TableEntry, Testbed, Totals,
 };
 pub use rows::{
-    CONNECTION_CLASSES, ConnectionRow, ERROR_PHASES, ExchangeRow, FRAME_KINDS, FRAME_OUTCOMES, FrameRow,
-    LAG_KINDS, LagRow, PACKET_FATES, PACKET_KINDS, PAGE_OUTCOMES, PacketRow, PageRow, QueueRow,
-    SNIFFER_VIEWS,
+    CONNECTION_CLASSES, ConnectionRow, ERROR_PHASES, ExchangeRow, FLOW_KINDS, FRAME_KINDS, FRAME_OUTCOMES,
+    FlowRow, FrameRow, LAG_KINDS, LagRow, PACKET_FATES, PACKET_KINDS, PAGE_OUTCOMES, PacketRow, PageRow,
+    QueueRow, SNIFFER_VIEWS,
 };
 pub use run::{Options, RunWriter};
 pub use sequence::Sequence;

@@ -5,7 +5,7 @@
 //!
 //! The sentence above a field is also the column's description in the Parquet file, and what follows
 //! its type there is the unit (`= "ns"`) or the list of words the column may hold (`=> FRAME_KINDS`).
-//! Left out: streams, whose table comes with their workload.
+//! Left out: tables of captures and of live load, which have modules of their own.
 
 use crate::table::table;
 
@@ -26,6 +26,8 @@ pub const CONNECTION_CLASSES: &[&str] = &["syn_fin", "syn_rst", "syn_no_synack",
 pub const ERROR_PHASES: &[&str] = &["connect", "send", "reply", "receive", "reset"];
 /// Words of `pages.outcome`.
 pub const PAGE_OUTCOMES: &[&str] = &["complete", "incomplete", "given_up", "unfinished"];
+/// Words of `flows.kind`.
+pub const FLOW_KINDS: &[&str] = &["tcp", "udp", "video", "audio"];
 /// Words of `lag.what`.
 pub const LAG_KINDS: &[&str] = &["delivery", "timer"];
 
@@ -220,6 +222,67 @@ table! {
         pub dropped: u64 = "packets",
         /// Packets sent or given up in the interval.
         pub departed: u64 = "packets",
+    }
+}
+
+table! {
+    /// One flow that is no Web: a bulk transfer, or datagrams in one direction; rows are in order of `flow`. The file
+    /// is there when the scenario has flows. Columns about datagrams are null for a transfer.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct FlowRow in "flows.parquet" {
+        /// Number of the flow in the run, from 0.
+        pub flow: u64,
+        /// Which `[[flow]]` it belongs to, `count` taken apart, from 0: a stream's audio and video have the same.
+        pub group: u64,
+        /// `tcp`, `udp`, `video` or `audio`.
+        pub kind: &'static str => FLOW_KINDS,
+        /// Station that sends the data.
+        pub station: u16,
+        /// Station it is for.
+        pub to: u16,
+        /// The connection of a transfer (`connections.connection`); null for datagrams, and if it was never opened.
+        pub connection: Option<u64>,
+        /// When the flow began.
+        pub start_ns: u64 = "ns",
+        /// When it was to stop offering load.
+        pub end_ns: u64 = "ns",
+        /// When the last octet had arrived; null if none did.
+        pub last_arrival_ns: Option<u64> = "ns",
+        /// Octets of payload handed to the transmit queue, or written by the sending program of a transfer.
+        pub bytes_offered: u64 = "B",
+        /// Octets of payload that arrived, without repeats.
+        pub bytes_delivered: u64 = "B",
+        /// Of those, before `end_ns`: goodput is these over `end_ns - start_ns`.
+        pub bytes_in_time: u64 = "B",
+        /// Datagrams handed to the transmit queue.
+        pub datagrams: Option<u64> = "packets",
+        /// Of those, refused because it was full.
+        pub refused: Option<u64> = "packets",
+        /// Given up by the link.
+        pub lost: Option<u64> = "packets",
+        /// Arrived. What is in none of the three was on its way when the run ended.
+        pub delivered: Option<u64> = "packets",
+        /// Arrived after its place in the playout; null for flows nobody plays.
+        pub late: Option<u64> = "packets",
+        /// Mean delay from the transmit queue's entrance to arrival; null, as all delays, if nothing arrived.
+        pub delay_mean_ns: Option<u64> = "ns",
+        /// Smallest delay.
+        pub delay_min_ns: Option<u64> = "ns",
+        /// Median delay, to within 0.4% as all percentiles.
+        pub delay_p50_ns: Option<u64> = "ns",
+        /// 95th percentile of the delay.
+        pub delay_p95_ns: Option<u64> = "ns",
+        /// 99th percentile of the delay.
+        pub delay_p99_ns: Option<u64> = "ns",
+        /// Largest delay.
+        pub delay_max_ns: Option<u64> = "ns",
+        /// Mean over all arrivals of the interarrival estimate of RFC 3550 §6.4.1.
+        pub delay_variation_mean_ns: Option<u64> = "ns",
+        /// Largest value of that estimate.
+        pub delay_variation_max_ns: Option<u64> = "ns",
+        /// Whether the share of datagrams refused, lost or late was within the stream's limit; null for flows nobody
+        /// plays.
+        pub playable: Option<bool>,
     }
 }
 

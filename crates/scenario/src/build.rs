@@ -6,13 +6,15 @@
 mod assemble;
 mod relations;
 mod session;
+mod traffic;
 
 use crate::document::{self, Table, Value};
 use crate::keys::client::{CLIENT, Client, RADIO, STATION, Station};
-use crate::keys::link::{ETHERNET, Ethernet, KIND, Kind, WIFI, Wifi};
+use crate::keys::link::{ETHERNET, Ethernet, KIND, Kind, SWITCH, Switch, WIFI, Wifi};
 use crate::keys::run::{EMU, RECORD, TOP, Top};
 use crate::keys::server::{SERVER, Server};
 use crate::keys::tcp::{TCP, Tcp};
+use crate::keys::traffic::{FLOW, STREAM_FLOW, TCP_FLOW, UDP_FLOW};
 use crate::problem::{Findings, Place, Problems, Sources};
 use crate::reader::Section;
 use crate::setting::Key;
@@ -22,7 +24,7 @@ use serde_json::Value as Json;
 /// Longer texts are not scenarios.
 const MAX_BYTES: usize = 1 << 20;
 /// Tables at the top of a scenario.
-const TABLES: [&str; 6] = ["link", "tcp", "server", "client", "record", "emu"];
+const TABLES: [&str; 7] = ["link", "tcp", "server", "client", "flow", "record", "emu"];
 
 /// All tables as read: every value is in its range, absent and wrong ones are at their defaults.
 struct Parts {
@@ -32,14 +34,36 @@ struct Parts {
     server: Server,
     server_station: Station,
     clients: Vec<ClientPart>,
+    flows: Vec<traffic::FlowPart>,
     record: RecordSettings,
     emu: EmuSettings,
 }
 
-/// `[link]`; which of the two is decided by `kind`.
+/// `[link]`; which of the three is decided by `kind`.
 enum Link {
     Wifi(Box<Wifi>),
     Ethernet(Ethernet),
+    Switch(Switch),
+}
+
+impl Link {
+    /// Longest IP packet.
+    fn mtu(&self) -> u32 {
+        match self {
+            Self::Wifi(wifi) => wifi.config.mtu,
+            Self::Ethernet(ethernet) => ethernet.config.mtu,
+            Self::Switch(switch) => switch.config.mtu,
+        }
+    }
+
+    /// The rate nothing on it exceeds.
+    fn rate(&self) -> airperf_units::Rate {
+        match self {
+            Self::Wifi(wifi) => wifi.config.phy.rates.iter().copied().max().unwrap_or(wifi.station.rate),
+            Self::Ethernet(ethernet) => ethernet.config.rate,
+            Self::Switch(switch) => switch.config.rate,
+        }
+    }
 }
 
 /// One `[[client]]`.
@@ -87,14 +111,10 @@ fn read(root: &Table, findings: &mut Findings) -> Parts {
     top_section.reject_unknown(&known, |key| home(key, ""), findings);
 
     let link = read_link(&table(root, "link", true, findings), findings);
-    let mtu = match &link {
-        Link::Wifi(wifi) => wifi.config.mtu,
-        Link::Ethernet(ethernet) => ethernet.config.mtu,
-    };
     let mut tcp = Tcp::default();
     let tcp_section = table(root, "tcp", false, findings);
     tcp_section.read_all(&TCP, &mut tcp, findings);
-    relations::tcp(&tcp_section, &mut tcp, mtu, findings);
+    relations::tcp(&tcp_section, &mut tcp, link.mtu(), findings);
 
     let (mut record, mut emu) = (RecordSettings::default(), EmuSettings::default());
     table(root, "record", false, findings).read_all(&RECORD, &mut record, findings);
@@ -125,7 +145,13 @@ fn read(root: &Table, findings: &mut Findings) -> Parts {
             clients.push(ClientPart { station, client: Client { count: 1, ..client.clone() } });
         }
     }
-    Parts { top, link, tcp, server, server_station, clients, record, emu }
+    let flows = traffic::read(root, &link, &clients, top.duration, &mut stations, findings);
+    if tcp.config.back_pressure && !flows.is_empty() {
+        let message = "back-pressure is not modelled for the senders of a [[flow]]";
+        let place = tcp_section.place_of("back_pressure");
+        findings.problem(place, "tcp.back_pressure", message, "leave one of the two out");
+    }
+    Parts { top, link, tcp, server, server_station, clients, flows, record, emu }
 }
 
 fn names<T>(keys: &'static [Key<T>]) -> impl Iterator<Item = &'static str> {
@@ -140,10 +166,14 @@ fn has<T>(keys: &[Key<T>], name: &str) -> bool {
 pub(crate) fn home(key: &str, found_in: &str) -> Option<&'static str> {
     let homes = [
         ("", "the top, before every table", has(&TOP, key)),
-        ("link", "[link]", has(&WIFI, key) || has(&ETHERNET, key)),
+        ("link", "[link]", has(&WIFI, key) || has(&ETHERNET, key) || has(&SWITCH, key)),
         ("tcp", "[tcp]", has(&TCP, key)),
         ("client", "[[client]]", has(&CLIENT, key)),
         ("server", "[server]", has(&SERVER, key)),
+        ("flow", "[[flow]]", has(&FLOW, key)),
+        ("tcp flow", "a [[flow]] of kind \"tcp\"", has(&TCP_FLOW, key)),
+        ("udp flow", "a [[flow]] of kind \"udp\"", has(&UDP_FLOW, key)),
+        ("stream", "a [[flow]] of kind \"stream\"", has(&STREAM_FLOW, key)),
         ("station", "[[client]] and [server] of a wifi link", has(&RADIO, key)),
         ("record", "[record]", has(&RECORD, key)),
         ("emu", "[emu]", has(&EMU, key)),
@@ -177,12 +207,16 @@ fn read_link(section: &Section<'_>, findings: &mut Findings) -> Link {
     let kind = kind.0.unwrap_or_default();
     let known: Vec<&str> = match kind {
         "ethernet" => names(&KIND).chain(names(&ETHERNET)).collect(),
+        "switch" => names(&KIND).chain(names(&SWITCH)).collect(),
         _ => names(&KIND).chain(names(&WIFI)).collect(),
     };
     section.reject_unknown(
         &known,
         |key| match kind {
-            "ethernet" if has(&WIFI, key) => Some("a link of kind \"wifi\""),
+            "ethernet" | "switch" if has(&WIFI, key) => Some("a link of kind \"wifi\""),
+            "ethernet" | "wifi" if has(&SWITCH, key) && !has(&ETHERNET, key) => {
+                Some("a link of kind \"switch\"")
+            }
             "wifi" if has(&ETHERNET, key) => Some("a link of kind \"ethernet\""),
             _ => home(key, "link"),
         },
@@ -192,6 +226,11 @@ fn read_link(section: &Section<'_>, findings: &mut Findings) -> Link {
         let mut ethernet = Ethernet::default();
         section.read(&ETHERNET, &mut ethernet, findings);
         return Link::Ethernet(ethernet);
+    }
+    if kind == "switch" {
+        let mut switch = Switch::default();
+        section.read(&SWITCH, &mut switch, findings);
+        return Link::Switch(switch);
     }
     let mut wifi = Wifi::default();
     section.read(&WIFI, &mut wifi, findings);
@@ -215,50 +254,51 @@ fn read_station(
         into.rate.get_or_insert(wifi.station.rate);
         into.queue_packets.get_or_insert(wifi.station.queue_packets);
         into.frame_error.get_or_insert(wifi.station.frame_error);
+        relations::fade(section, into, findings);
     } else if let Link::Ethernet(ethernet) = link {
         into.queue_packets.get_or_insert(ethernet.queue_packets);
+    } else if let Link::Switch(switch) = link {
+        into.queue_packets.get_or_insert(switch.queue_packets);
     }
-    let table = if section.path == "server" { "server" } else { "client" };
+    let table =
+        ["server", "flow"].into_iter().find(|name| section.path.starts_with(name)).unwrap_or("client");
     section.reject_unknown(&known, |key| home(key, table), findings);
 }
 
-/// Every `[[client]]` with its path and place; an empty list is a problem.
+/// Every `[[client]]` with its path and place; none at all is a problem unless there is a `[[flow]]`.
 fn client_tables<'a>(root: &'a Table, findings: &mut Findings) -> Vec<(String, &'a Place, &'a Table)> {
-    let Some(entry) = root.get("client") else {
-        findings.missing(&Place::default(), "client", "at least one table [[client]]");
-        return Vec::new();
-    };
+    if root.get("client").is_none() && root.get("flow").is_none() {
+        findings.missing(&Place::default(), "client", "at least one table [[client]] or [[flow]]");
+    }
+    list_of_tables(root, "client", "once for each kind of client", findings)
+}
+
+/// Every `[[name]]` with its path and place; nothing when it is absent, and a problem when the list is empty.
+fn list_of_tables<'a>(
+    root: &'a Table,
+    name: &str,
+    how_often: &str,
+    findings: &mut Findings,
+) -> Vec<(String, &'a Place, &'a Table)> {
+    let Some(entry) = root.get(name) else { return Vec::new() };
+    let write = format!("write [[{name}]], {how_often}");
     let Value::Array(items) = &entry.node.value else {
         let message = format!("this is {}, and a list of tables is wanted", entry.node.value.type_name());
-        findings.problem(
-            &entry.key_place,
-            "client",
-            message,
-            "write [[client]], once for each kind of client",
-        );
+        findings.problem(&entry.key_place, name, message, write);
         return Vec::new();
     };
     if items.is_empty() {
-        findings.problem(
-            &entry.node.place,
-            "client",
-            "there is no client",
-            "write at least one table [[client]]",
-        );
+        let hint = format!("write at least one table [[{name}]]");
+        findings.problem(&entry.node.place, name, format!("there is no {name}"), hint);
     }
     let mut tables = Vec::new();
     for (number, item) in (1..).zip(items) {
-        let path = if items.len() == 1 { "client".to_owned() } else { format!("client[{number}]") };
+        let path = if items.len() == 1 { name.to_owned() } else { format!("{name}[{number}]") };
         match &item.value {
             Value::Table(inner) => tables.push((path, &item.place, inner)),
             other => {
                 let message = format!("this is {}, and a table is wanted", other.type_name());
-                findings.problem(
-                    &item.place,
-                    &path,
-                    message,
-                    "write [[client]], once for each kind of client",
-                );
+                findings.problem(&item.place, &path, message, write.clone());
             }
         }
     }

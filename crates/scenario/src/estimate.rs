@@ -4,8 +4,8 @@
 //! what the link can carry. Good to a factor of two, which is what a decision to start needs.
 //! Left out: retransmissions, and how fast this machine is.
 
-use crate::{LinkConfig, Scenario};
-use airperf_workload::{ArrivalProcess, Config, Distribution};
+use crate::{Flow, LinkConfig, Scenario};
+use airperf_workload::{ArrivalProcess, Config, DatagramPace, Distribution, FlowKind};
 
 /// Packets of a connection besides its requests: 3 to open, 3 to close.
 const PACKETS_PER_CONNECTION: f64 = 6.0;
@@ -64,6 +64,11 @@ impl Estimate {
             packets += begun * PACKETS_PER_CONNECTION + requests * per_request;
             bytes += requests * (reply + request);
         }
+        for flow in &scenario.flows {
+            let (sent, each) = datagrams(scenario, flow);
+            packets += sent;
+            bytes += sent * each;
+        }
         let run_seconds = scenario.run_time().as_secs_f64();
         let frames = packets.min(run_seconds * capacity(scenario)).max(0.0);
         let carried = if packets > 0.0 { frames / packets } else { 0.0 };
@@ -102,6 +107,27 @@ fn requests(workload: &Config, seconds: f64) -> f64 {
     }
 }
 
+/// Packets of a flow in both directions, and octets in each; a saturated one sends what the link carries.
+fn datagrams(scenario: &Scenario, flow: &Flow) -> (f64, f64) {
+    let lasts = flow.config.duration.unwrap_or(scenario.duration).min(scenario.duration).as_secs_f64();
+    match &flow.config.kind {
+        FlowKind::Tcp { bytes } => {
+            let segment = f64::from(scenario.tcp.segment_payload_bytes());
+            // One acknowledgement for two segments.
+            let most = 1.5 * bytes.map_or(f64::INFINITY, |bytes| bytes as f64 / segment);
+            (most.min(lasts * capacity(scenario)), segment)
+        }
+        FlowKind::Datagrams(config) => {
+            let payload = f64::from(config.payload_bytes);
+            let rate = match config.pace {
+                DatagramPace::Saturated => f64::INFINITY,
+                DatagramPace::Even { rate } | DatagramPace::Frames { rate, .. } => rate.as_bps() as f64,
+            };
+            ((lasts * rate / 8.0 / payload).min(lasts * capacity(scenario)), payload)
+        }
+    }
+}
+
 /// Small data frames per second at most.
 fn capacity(scenario: &Scenario) -> f64 {
     const SMALL: u32 = 52;
@@ -115,6 +141,7 @@ fn capacity(scenario: &Scenario) -> f64 {
             phy.difs + data + phy.sifs + ack
         }
         LinkConfig::Ethernet(config) => config.rate.time_for(84),
+        LinkConfig::Switch(config) => config.rate.time_for(84),
     };
     1.0 / each.as_secs_f64()
 }

@@ -31,7 +31,8 @@ pub use locate::locate;
 pub use problem::{Problem, Problems, Warning};
 pub use reference::reference;
 pub use scenario::{
-    Client, EmuSettings, Level, LinkConfig, Program, Radio, RecordSettings, Role, Scenario, Server, Station,
+    Client, EmuSettings, Flow, Level, LinkConfig, Program, Radio, RecordSettings, Role, Scenario, Server,
+    Station,
 };
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 //! Left out: the words around the tables, which stand in the page itself.
 
 use crate::keys::client::{CLIENT, Client, RADIO, STATION, Station};
-use crate::keys::link::{ETHERNET, Ethernet, KIND, Kind, WIFI, Wifi};
+use crate::keys::link::{ETHERNET, Ethernet, KIND, Kind, SWITCH, Switch, WIFI, Wifi};
 use crate::keys::run::{EMU, RECORD, TOP, Top};
 use crate::keys::server::{SERVER, Server};
 use crate::keys::tcp::{TCP, Tcp};
+use crate::keys::traffic::{FLOW, Flow, STREAM_FLOW, TCP_FLOW, UDP_FLOW};
 use crate::setting::Key;
 use crate::{EmuSettings, RecordSettings};
 use serde_json::Value as Json;
@@ -20,6 +21,7 @@ pub fn reference() -> String {
     let derived = [("difs", "SIFS + 2 slots")];
     section(&mut page, "", "With `kind = \"wifi\"`:", &WIFI, &Wifi::default(), &derived);
     section(&mut page, "", "With `kind = \"ethernet\"`:", &ETHERNET, &Ethernet::default(), &[]);
+    section(&mut page, "", "With `kind = \"switch\"`:", &SWITCH, &Switch::default(), &[]);
     profiles(&mut page);
     section(&mut page, "`[server]`", "The program:", &SERVER, &Server::default(), &[]);
     let station = Station { name: Some("server".to_owned()), ..Station::default() };
@@ -35,6 +37,11 @@ pub fn reference() -> String {
     let text =
         "One table for each kind of client station. Beside these keys it takes those of a station above.";
     section(&mut page, "`[[client]]`", text, &CLIENT, &Client::default(), &[]);
+    let text = "One table for each kind of flow between a station and the server. A flow with a station of its own takes\nthe keys of a station too.";
+    section(&mut page, "`[[flow]]`", text, &FLOW, &Flow::default(), &[]);
+    section(&mut page, "", "With `kind = \"tcp\"`:", &TCP_FLOW, &Flow::default(), &[]);
+    section(&mut page, "", "With `kind = \"udp\"`:", &UDP_FLOW, &Flow::default(), &[]);
+    section(&mut page, "", "With `kind = \"stream\"`:", &STREAM_FLOW, &Flow::default(), &[]);
     section(&mut page, "`[record]`", "", &RECORD, &RecordSettings::default(), &[]);
     section(
         &mut page,

@@ -7,7 +7,9 @@ use crate::problem::{Problems, Warning};
 use airperf_http::{ClientConfig, ServerConfig};
 use airperf_link::StationId;
 use airperf_link::ethernet::EthernetConfig;
+use airperf_link::switch::SwitchConfig;
 use airperf_units::Duration;
+use airperf_workload::{FlowConfig, Playout};
 use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
@@ -32,6 +34,8 @@ pub struct Scenario {
     pub server: Server,
     /// The clients, in the order of the text.
     pub clients: Vec<Client>,
+    /// What else goes over the link, in the order of the text.
+    pub flows: Vec<Flow>,
     /// Every station; its index is its id on the link. The server is station 0.
     pub stations: Vec<Station>,
     /// What to write down.
@@ -57,6 +61,8 @@ pub enum LinkConfig {
     },
     /// One shared Ethernet segment.
     Ethernet(EthernetConfig),
+    /// One Ethernet switch.
+    Switch(SwitchConfig),
 }
 
 impl LinkConfig {
@@ -65,6 +71,7 @@ impl LinkConfig {
         match self {
             Self::Wifi { config, .. } => config.mtu,
             Self::Ethernet(config) => config.mtu,
+            Self::Switch(config) => config.mtu,
         }
     }
 }
@@ -133,6 +140,23 @@ pub struct Client {
     pub http: ClientConfig,
     /// When it wants what.
     pub workload: airperf_workload::Config,
+}
+
+/// Traffic between a station and the server that is no Web.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// The station at the other end from the server.
+    pub station: StationId,
+    /// Whether the data goes to the server.
+    pub to_server: bool,
+    /// What it carries: `tcp`, `udp`, `video` or `audio`.
+    pub medium: &'static str,
+    /// Which `[[flow]]` it belongs to, `count` taken apart, from 0: a stream's audio and video have the same.
+    pub group: u32,
+    /// What is sent when.
+    pub config: FlowConfig,
+    /// Who plays it, if anybody does.
+    pub playout: Option<Playout>,
 }
 
 /// How much a run writes down.
@@ -283,6 +307,7 @@ impl Scenario {
         }
         self.tcp.check().map_err(|error| error.to_string())?;
         self.server.http.check().map_err(|error| error.to_string())?;
+        self.flows.iter().try_for_each(|flow| flow.config.check().map_err(|error| error.to_string()))?;
         self.clients.iter().try_for_each(|client| {
             client.http.check().map_err(|error| error.to_string())?;
             client.workload.check().map_err(|error| error.to_string())

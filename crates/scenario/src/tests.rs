@@ -30,7 +30,7 @@ fn problem(overrides: &[(&str, &str)]) -> crate::Problem {
 fn wifi(scenario: &Scenario) -> &airperf_wifi::Config {
     match &scenario.link {
         LinkConfig::Wifi { config, .. } => config,
-        LinkConfig::Ethernet(_) => panic!("this is Ethernet"),
+        LinkConfig::Ethernet(_) | LinkConfig::Switch(_) => panic!("this is Ethernet"),
     }
 }
 
@@ -337,4 +337,65 @@ fn all_keys() -> Vec<String> {
         }
     }
     keys
+}
+
+const FLOWS: &str = r#"
+schema = 1
+name = "flows"
+duration = "10s"
+link = { kind = "wifi" }
+[[client]]
+station = "web"
+rate = "1/s"
+size = "1KiB"
+[[flow]]
+kind = "stream"
+count = 2
+[[flow]]
+kind = "tcp"
+client = "web"
+direction = "up"
+size = "1MB"
+"#;
+
+#[test]
+fn flows_get_stations_after_the_clients_or_share_one() {
+    let scenario = Scenario::parse(FLOWS, "flows", &[]).unwrap();
+    let names: Vec<&str> = scenario.stations.iter().map(|station| station.name.as_str()).collect();
+    assert_eq!(names, ["server", "web", "flow-1-1", "flow-1-2"]);
+    let flows: Vec<_> =
+        scenario.flows.iter().map(|f| (f.medium, f.group, f.station.0, f.to_server)).collect();
+    let expected = [
+        ("video", 0, 2, false),
+        ("audio", 0, 2, false),
+        ("video", 1, 3, false),
+        ("audio", 1, 3, false),
+        ("tcp", 2, 1, true),
+    ];
+    assert_eq!(flows, expected);
+    let again = Scenario::from_resolved(scenario.resolved(), "again").unwrap();
+    assert_eq!((&again.flows, again.sha256()), (&scenario.flows, scenario.sha256()));
+    let without = Scenario::parse(FLOWS.split("[[flow]]").next().unwrap(), "none", &[]).unwrap();
+    assert!(without.resolved().get("flow").is_none(), "no flows, no trace of them");
+}
+
+#[test]
+fn fault_38_flows_that_cannot_be_are_told() {
+    let told = |key: &str, value: &str| {
+        let overrides = [(key.to_owned(), value.to_owned())];
+        let problems = Scenario::parse(FLOWS, "flows", &overrides).expect_err(key).0;
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        problems[0].to_string()
+    };
+    assert!(told("flow.2.client", "\"wep\"").contains("did you mean `web`"));
+    assert!(told("flow.2.link_rate", "\"1Mbit/s\"").contains("[[client]] whose station the flow shares"));
+    assert!(told("flow.1.video_packet", "\"1473B\"").contains("fragments are not modelled"));
+    assert!(told("flow.1.frame_spread", "0.5").contains("frame_rate"));
+    assert!(told("flow.1.packet_size", "\"1KiB\"").contains("belongs to a [[flow]] of kind"));
+    assert!(told("flow.2.start", "\"10s\"").contains("begins when"));
+    assert!(told("client.fade_start", "\"3s\"").contains("error rate"));
+    let text = "schema = 1\nname = \"long\"\nduration = \"1h\"\nlink = { kind = \"switch\" }\n\
+                [[flow]]\nkind = \"tcp\"\n";
+    let problems = Scenario::parse(text, "long", &[]).expect_err("36 GB on one connection").0;
+    assert!(problems[0].to_string().contains("4 GiB"), "{}", problems[0]);
 }

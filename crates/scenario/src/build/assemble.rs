@@ -2,26 +2,32 @@
 //!
 //! Left out: anything that could fail; the parts have been checked.
 
+use super::traffic::FlowPart;
 use super::{Link, Parts};
 use crate::keys::client::{CLIENT, RADIO, STATION, Station as StationPart};
-use crate::keys::link::{ETHERNET, KIND, Kind, WIFI};
+use crate::keys::link::{ETHERNET, KIND, Kind, SWITCH, WIFI};
 use crate::keys::run::{EMU, RECORD, TOP};
 use crate::keys::server::SERVER;
 use crate::keys::tcp::TCP;
+use crate::keys::traffic::{FLOW, Flow as FlowKeys};
 use crate::scenario::object;
 use crate::setting::Key;
-use crate::{Client, LinkConfig, Role, Scenario, Server, Station};
+use crate::{Client, Flow, LinkConfig, Role, Scenario, Server, Station};
 use airperf_link::StationId;
 use airperf_link::ethernet::EthernetStation;
-use airperf_wifi::StationConfig;
+use airperf_units::Time;
+use airperf_wifi::{Fade, StationConfig};
+use airperf_workload::FlowConfig;
 use serde_json::Value as Json;
 
 pub(super) fn assemble(parts: Parts) -> Scenario {
     let resolved = resolve(&parts);
-    let Parts { top, link, tcp, server, server_station, clients, record, emu } = parts;
-    let each: Vec<&StationPart> =
-        std::iter::once(&server_station).chain(clients.iter().map(|client| &client.station)).collect();
-    let stations = (0..)
+    let Parts { top, link, tcp, server, server_station, clients, flows, record, emu } = parts;
+    let each: Vec<&StationPart> = std::iter::once(&server_station)
+        .chain(clients.iter().map(|client| &client.station))
+        .chain(flows.iter().filter_map(|part| part.station.as_ref()))
+        .collect();
+    let stations: Vec<Station> = (0..)
         .zip(&each)
         .map(|(id, part)| Station {
             name: part.name.clone().unwrap_or_default(),
@@ -29,6 +35,7 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
         })
         .collect();
     let link = finish(link, &each);
+    let flows = place_flows(&flows, &stations, clients.len());
     let clients = (1..)
         .zip(&clients)
         .map(|(id, part)| Client {
@@ -47,6 +54,7 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
         tcp: tcp.config,
         server: Server { station: StationId(0), http: server.finish(), tick_phase: server.tick_phase },
         clients,
+        flows,
         stations,
         record,
         emu,
@@ -54,6 +62,41 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
         text: String::new(),
         resolved,
     }
+}
+
+/// Every flow with its station: a client's, or the next after the clients'.
+fn place_flows(parts: &[FlowPart], stations: &[Station], clients: usize) -> Vec<Flow> {
+    let mut next = clients + 1;
+    let mut flows = Vec::new();
+    for (group, part) in (0..).zip(parts) {
+        let keys = &part.flow;
+        let shared = stations.iter().position(|station| Some(&station.name) == keys.client.as_ref());
+        let station = match shared {
+            Some(place) => place,
+            None => {
+                next += 1;
+                next - 1
+            }
+        };
+        flows.extend(keys.parts().into_iter().map(|part| Flow {
+            station: StationId(station as u16),
+            to_server: keys.up,
+            medium: part.medium,
+            group,
+            config: FlowConfig { kind: part.kind, start: keys.start, duration: keys.duration },
+            playout: part.playout,
+        }));
+    }
+    flows
+}
+
+/// The time during which a station's channel is worse.
+fn fade(part: &StationPart) -> Option<Fade> {
+    (part.fade_error > 0.0).then(|| Fade {
+        from: Time::ZERO + part.fade_start,
+        until: part.fade_end.map_or(Time::MAX, |end| Time::ZERO + end),
+        error: part.fade_error,
+    })
 }
 
 /// The link with all its stations.
@@ -69,6 +112,7 @@ fn finish(link: Link, stations: &[&StationPart]) -> LinkConfig {
                     host_gap: part.host_gap,
                     host_gap_spread: part.host_gap_spread,
                     frame_error: part.frame_error.unwrap_or(wifi.station.frame_error),
+                    fade: fade(part),
                     ..wifi.station.clone()
                 })
                 .collect();
@@ -76,15 +120,20 @@ fn finish(link: Link, stations: &[&StationPart]) -> LinkConfig {
         }
         Link::Ethernet(ethernet) => {
             let mut config = ethernet.config;
-            config.stations = stations
-                .iter()
-                .map(|part| EthernetStation {
-                    queue_packets: part.queue_packets.unwrap_or(ethernet.queue_packets),
-                })
-                .collect();
+            config.stations = wired(stations, ethernet.queue_packets);
             LinkConfig::Ethernet(config)
         }
+        Link::Switch(switch) => {
+            let mut config = switch.config;
+            config.stations = wired(stations, switch.queue_packets);
+            LinkConfig::Switch(config)
+        }
     }
+}
+
+fn wired(stations: &[&StationPart], queue_packets: u32) -> Vec<EthernetStation> {
+    let queue = |part: &StationPart| part.queue_packets.unwrap_or(queue_packets);
+    stations.iter().map(|part| EthernetStation { queue_packets: queue(part) }).collect()
 }
 
 /// The keys of a table as they are in force.
@@ -95,7 +144,7 @@ fn shown<T>(keys: &'static [Key<T>], of: &T) -> impl Iterator<Item = (String, Js
 fn resolve(parts: &Parts) -> Json {
     let radio: &'static [Key<StationPart>] = match &parts.link {
         Link::Wifi(_) => &RADIO,
-        Link::Ethernet(_) => &[],
+        Link::Ethernet(_) | Link::Switch(_) => &[],
     };
     let station = |part: &StationPart| -> Vec<(String, Json)> {
         shown(&STATION, part).chain(shown(radio, part)).collect()
@@ -105,9 +154,19 @@ fn resolve(parts: &Parts) -> Json {
         Link::Ethernet(ethernet) => {
             object(shown(&KIND, &Kind(Some("ethernet"))).chain(shown(&ETHERNET, ethernet)))
         }
+        Link::Switch(switch) => object(shown(&KIND, &Kind(Some("switch"))).chain(shown(&SWITCH, switch))),
     };
     let server = object(shown(&SERVER, &parts.server).chain(station(&parts.server_station)));
-    let clients = parts
+    let flows: Vec<Json> = parts
+        .flows
+        .iter()
+        .map(|part| {
+            let own = FlowKeys::own_keys(part.flow.kind);
+            let keys = shown(&FLOW, &part.flow).chain(shown(own, &part.flow));
+            object(keys.chain(part.station.iter().flat_map(station)))
+        })
+        .collect();
+    let clients: Vec<Json> = parts
         .clients
         .iter()
         .map(|part| object(shown(&CLIENT, &part.client).chain(station(&part.station))))
@@ -116,9 +175,12 @@ fn resolve(parts: &Parts) -> Json {
         ("link", link),
         ("tcp", object(shown(&TCP, &parts.tcp))),
         ("server", server),
-        ("client", Json::Array(clients)),
         ("record", object(shown(&RECORD, &parts.record))),
         ("emu", object(shown(&EMU, &parts.emu))),
     ];
-    object(shown(&TOP, &parts.top).chain(tables.map(|(name, table)| (name.to_owned(), table))))
+    // Lists that are empty are left out: none is to be written in a scenario.
+    let lists = [("client", clients), ("flow", flows)].into_iter().filter(|(_, list)| !list.is_empty());
+    let lists = lists.map(|(name, list)| (name, Json::Array(list)));
+    let tables = tables.into_iter().chain(lists).map(|(name, table)| (name.to_owned(), table));
+    object(shown(&TOP, &parts.top).chain(tables))
 }

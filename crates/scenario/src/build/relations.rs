@@ -112,6 +112,28 @@ pub(super) fn tcp(section: &Section<'_>, tcp: &mut Tcp, mtu: u32, findings: &mut
     }
 }
 
+/// A fade needs an error rate and an end after its beginning.
+pub(super) fn fade(section: &Section<'_>, station: &Station, findings: &mut Findings) {
+    for key in ["fade_start", "fade_end"] {
+        if station.fade_error == 0.0 && section.entry(key).is_some() && section.entry("fade_error").is_none()
+        {
+            let hint = "set fade_error, 0.9 say";
+            findings.problem(
+                section.place_of(key),
+                &section.key(key),
+                "nothing fades without an error rate",
+                hint,
+            );
+        }
+    }
+    if let Some(end) = station.fade_end
+        && end <= station.fade_start
+    {
+        let message = format!("the fade ends ({end}) before it begins ({})", station.fade_start);
+        findings.problem(section.place_of("fade_end"), &section.key("fade_end"), message, "end it later");
+    }
+}
+
 pub(super) fn client(
     section: &Section<'_>,
     client: &Client,

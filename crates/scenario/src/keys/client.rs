@@ -22,6 +22,10 @@ pub(crate) struct Station {
     pub(crate) rate: Option<Rate>,
     pub(crate) queue_packets: Option<u32>,
     pub(crate) frame_error: Option<f64>,
+    /// A time of worse channel.
+    pub(crate) fade_error: f64,
+    pub(crate) fade_start: Duration,
+    pub(crate) fade_end: Option<Duration>,
 }
 
 /// The key of every station.
@@ -44,7 +48,7 @@ pub(crate) static STATION: [Key<Station>; 2] = [
 ];
 
 /// Keys of a station on an 802.11 link.
-pub(crate) static RADIO: [Key<Station>; 4] = [
+pub(crate) static RADIO: [Key<Station>; 7] = [
     Key::new(
         "host_gap",
         time(0, S),
@@ -75,6 +79,28 @@ pub(crate) static RADIO: [Key<Station>; 4] = [
         |station, s| station.frame_error = s.optional(Setting::share),
     )
     .words(&["link"]),
+    Key::new(
+        "fade_error",
+        Form::Share(0.0, 1.0),
+        "Probability, beside the others, that a data frame to or from this station is garbled between `fade_start` and `fade_end`, per attempt.",
+        |station| Setting::Share(station.fade_error),
+        |station, s| station.fade_error = s.share(),
+    ),
+    Key::new(
+        "fade_start",
+        time(0, 86_400 * S),
+        "When the station's channel becomes worse.",
+        |station| Setting::of_time(station.fade_start),
+        |station, s| station.fade_start = s.time(),
+    ),
+    Key::new(
+        "fade_end",
+        time(MS, 86_400 * S),
+        "When it is as before.",
+        |station: &Station| station.fade_end.map_or(Setting::Word("never"), Setting::of_time),
+        |station, s| station.fade_end = s.optional(Setting::time),
+    )
+    .words(&["never"]),
 ];
 
 /// What `[[client]]` says about its user.

@@ -1,4 +1,4 @@
-//! Keys of `[link]`: an 802.11b collision domain or a shared Ethernet segment.
+//! Keys of `[link]`: an 802.11b collision domain, a shared Ethernet segment or an Ethernet switch.
 //!
 //! Ranges of the PHY are those of IEEE 802.11-2020 clause 16 and Annex C, or wider where an experiment
 //! may want to leave the standard; what leaves it draws a warning. Left out: other PHYs.
@@ -7,6 +7,7 @@ use crate::Radio;
 use crate::quantity::Dimension;
 use crate::setting::{Form, Key, S, Setting, US, count, size, time};
 use airperf_link::ethernet::EthernetConfig;
+use airperf_link::switch::SwitchConfig;
 use airperf_units::Rate;
 use airperf_wifi::phy::dsss::{Preamble, hr_dsss};
 use airperf_wifi::{Config, StationConfig};
@@ -61,7 +62,7 @@ pub(crate) static KIND: [Key<Kind>; 1] = [Key::new(
     |kind: &Kind| Setting::Word(kind.0.unwrap_or("wifi")),
     |kind, s| kind.0 = s.word(),
 )
-.words(&["wifi", "ethernet"])
+.words(&["wifi", "ethernet", "switch"])
 .required()];
 
 /// Keys of `[link]` with `kind = "wifi"`.
@@ -295,5 +296,64 @@ pub(crate) static ETHERNET: [Key<Ethernet>; 4] = [
         "One-way propagation delay between any two stations.",
         |ethernet| Setting::of_time(ethernet.config.propagation),
         |ethernet, s| ethernet.config.propagation = s.time(),
+    ),
+];
+
+/// What `[link]` says when it is an Ethernet switch.
+pub(crate) struct Switch {
+    /// The switch; its stations are filled in from `queue_packets` when all clients are known.
+    pub(crate) config: SwitchConfig,
+    pub(crate) queue_packets: u32,
+}
+
+impl Default for Switch {
+    fn default() -> Self {
+        Self { config: SwitchConfig::fast(0), queue_packets: 100 }
+    }
+}
+
+/// Keys of `[link]` with `kind = "switch"`.
+pub(crate) static SWITCH: [Key<Switch>; 6] = [
+    Key::new(
+        "rate",
+        Form::OneOf(Dimension::LinkRate, &[10_000_000, 100_000_000, 1_000_000_000]),
+        "Rate of every port, full duplex.",
+        |switch| Setting::of_rate(switch.config.rate),
+        |switch, s| switch.config.rate = s.rate(),
+    ),
+    Key::new(
+        "queue",
+        count(1, QUEUE_MAX),
+        "Packets in each station's transmit queue; the frame being sent is not counted.",
+        |switch| Setting::of_count(switch.queue_packets),
+        |switch, s| switch.queue_packets = s.count(),
+    ),
+    Key::new(
+        "port_queue",
+        count(1, QUEUE_MAX),
+        "Packets in the switch's queue in front of each port; what does not fit is lost.",
+        |switch| Setting::of_count(switch.config.port_queue_packets),
+        |switch, s| switch.config.port_queue_packets = s.count(),
+    ),
+    Key::new(
+        "forwarding",
+        time(0, S),
+        "Time from a frame's last octet in the switch to its place in the queue of its port.",
+        |switch| Setting::of_time(switch.config.forwarding),
+        |switch, s| switch.config.forwarding = s.time(),
+    ),
+    Key::new(
+        "mtu",
+        size(MTU_MIN, MTU_MAX_ETHERNET),
+        "Longest IP packet.",
+        |switch| Setting::of_count(switch.config.mtu),
+        |switch, s| switch.config.mtu = s.count(),
+    ),
+    Key::new(
+        "propagation",
+        time(0, 2 * US),
+        "One-way propagation delay of each wire.",
+        |switch| Setting::of_time(switch.config.propagation),
+        |switch, s| switch.config.propagation = s.time(),
     ),
 ];

@@ -8,3 +8,4 @@ pub(crate) mod link;
 pub(crate) mod run;
 pub(crate) mod server;
 pub(crate) mod tcp;
+pub(crate) mod traffic;

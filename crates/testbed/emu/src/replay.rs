@@ -9,6 +9,7 @@ use std::path::Path;
 
 use airperf_link::Link;
 use airperf_link::ethernet::Ethernet;
+use airperf_link::switch::Switch;
 use airperf_record::{FrameRow, ReadError, Row, Testbed, read};
 use airperf_scenario::{LinkConfig, Problems, Scenario};
 use airperf_units::StreamKey;
@@ -102,6 +103,9 @@ pub fn replay(directory: &Path) -> Result<Replayed, ReplayError> {
         }
         LinkConfig::Ethernet(config) => {
             over(Ethernet::new(config.clone(), key), scenario.record.queue_interval, arrivals, frames)
+        }
+        LinkConfig::Switch(config) => {
+            over(Switch::new(config.clone()), scenario.record.queue_interval, arrivals, frames)
         }
     }
 }

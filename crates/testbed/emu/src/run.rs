@@ -17,6 +17,7 @@ use std::time::{Duration as WallDuration, SystemTime, UNIX_EPOCH};
 
 use airperf_clock::{ClockWatch, RunClock};
 use airperf_link::ethernet::Ethernet;
+use airperf_link::switch::Switch;
 use airperf_record::{Manifest, Options, RunWriter, WriteError};
 use airperf_scenario::{LinkConfig, Scenario};
 use airperf_units::{Duration, StreamKey, Time};
@@ -72,6 +73,12 @@ pub enum RunError {
     /// The events could not be made records.
     #[error(transparent)]
     Records(#[from] RecordsError),
+    /// Flows, which no program here plays.
+    #[error(
+        "the emulated testbed has no programs for [[flow]] tables (bulk transfers, datagrams and streams): \
+         use --testbed sim, or leave them out"
+    )]
+    Flows,
     /// Fewer descriptors than needed.
     #[error(
         "this process may open {have} files, a run of this scenario needs {need}: raise the limit (ulimit -n)"
@@ -104,6 +111,7 @@ impl RunError {
         matches!(
             self,
             Self::Lab(_)
+                | Self::Flows
                 | Self::Descriptors { .. }
                 | Self::Program(
                     ProgramError::Missing { .. } | ProgramError::NoAdmission | ProgramError::Lab(_)
@@ -151,6 +159,9 @@ pub fn run(
     options: &EmuOptions,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Manifest, RunError> {
+    if !scenario.flows.is_empty() {
+        return Err(RunError::Flows);
+    }
     let state = options.state_dir.clone().unwrap_or_else(registry::default_state_dir);
     // What cannot be read of a registry must not stop a run; it is the business of `clean`.
     let _ = registry::clean(&state);
@@ -210,6 +221,11 @@ fn start_medium(
         LinkConfig::Ethernet(config) => {
             let packets = config.stations.iter().map(|s| s.queue_packets + 1).sum();
             MediumThread::start(Ethernet::new(config.clone(), key), packets, spool, parts)
+        }
+        LinkConfig::Switch(config) => {
+            let hosts: u32 = config.stations.iter().map(|s| s.queue_packets + 1).sum();
+            let packets = hosts + (config.port_queue_packets + 3) * config.stations.len() as u32;
+            MediumThread::start(Switch::new(config.clone()), packets, spool, parts)
         }
     }
 }

@@ -6,9 +6,10 @@
 //! [`airperf_tcp`], [`airperf_http`] and [`airperf_workload`].
 //!
 //! Same scenario and seed, same bytes, on any machine. Left out: hosts that route for others, several
-//! servers, UDP.
+//! servers, IP fragments.
 
 mod connection;
+mod flows;
 mod gate;
 mod net;
 mod observer;
@@ -22,6 +23,7 @@ mod timers;
 mod totals;
 mod world;
 
+pub use flows::FlowEnded;
 pub use observer::{Ended, Observer, Opened};
 pub use payload::Payload;
 pub use run::{RunError, run};

@@ -1,7 +1,7 @@
 //! Who watches a simulation. Every method may be left as it is; `()` watches nothing and costs nothing,
 //! because the simulation is compiled for its observer.
 
-use crate::Payload;
+use crate::{FlowEnded, Payload};
 use airperf_http::{Ask, Exchange};
 use airperf_link::{FrameEvent, LossCause, Packet, QueueStats, StationId};
 use airperf_units::{Duration, Time};
@@ -90,6 +90,11 @@ pub trait Observer {
 
     /// A connection is over, or the run ended before it was.
     fn ended(&mut self, ended: &Ended) {
+        let _ = ended;
+    }
+
+    /// The run is over; called for every flow of the scenario in order.
+    fn flow(&mut self, ended: &FlowEnded) {
         let _ = ended;
     }
 

@@ -7,7 +7,7 @@ use airperf_tcp::Segment;
 pub struct Payload {
     /// The segment.
     pub segment: Segment,
-    /// Number of its connection in the run, from 0 in order of opening.
+    /// Number of its connection in the run, from 0 in order of opening; `u32::MAX` for a datagram, which has none.
     pub connection: u32,
     /// Number of this packet in the run, from 0 in order of offering to a transmit queue.
     pub packet: u32,

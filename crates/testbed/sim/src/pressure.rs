@@ -43,6 +43,7 @@ impl Pressure {
         let places: Vec<u32> = match &scenario.link {
             LinkConfig::Wifi { config, .. } => config.stations.iter().map(|s| s.queue_packets).collect(),
             LinkConfig::Ethernet(config) => config.stations.iter().map(|s| s.queue_packets).collect(),
+            LinkConfig::Switch(config) => config.stations.iter().map(|s| s.queue_packets).collect(),
         };
         let line = |places| Line { places, waiting: VecDeque::new() };
         let lines = places.into_iter().map(line).collect();

@@ -72,12 +72,13 @@ pub fn run(
         frames,
         packets,
         late_arrivals,
-        counts: counts(&totals),
+        counts: counts(&totals, scenario),
     };
     Ok(writer.finish(manifest)?)
 }
 
-fn counts(totals: &Totals) -> BTreeMap<String, u64> {
+fn counts(totals: &Totals, scenario: &Scenario) -> BTreeMap<String, u64> {
+    let flows = (!scenario.flows.is_empty()).then_some(("flow_bytes_in_time", totals.flow_bytes));
     let admission = totals.admission.into_iter().flat_map(|admission| {
         [
             ("admission_admitted", admission.admitted),
@@ -104,6 +105,7 @@ fn counts(totals: &Totals) -> BTreeMap<String, u64> {
     ]
     .into_iter()
     .chain(admission)
+    .chain(flows)
     .map(|(what, count)| (what.to_owned(), count))
     .collect()
 }

@@ -3,6 +3,7 @@
 use crate::world::World;
 use crate::{Observer, Payload, Totals};
 use airperf_link::ethernet::Ethernet;
+use airperf_link::switch::Switch;
 use airperf_link::{Link, QueueStats, StationId};
 use airperf_scenario::{LinkConfig, Scenario};
 use airperf_units::{Duration, StreamKey, Time};
@@ -47,6 +48,10 @@ pub fn simulate<O: Observer>(
         }
         LinkConfig::Ethernet(config) => {
             let link: Ethernet<Payload> = Ethernet::new(config.clone(), key);
+            Ok(simulate_over(scenario, key, link, observer))
+        }
+        LinkConfig::Switch(config) => {
+            let link: Switch<Payload> = Switch::new(config.clone());
             Ok(simulate_over(scenario, key, link, observer))
         }
     }

@@ -21,6 +21,8 @@ pub(crate) enum Event {
     Sample,
     /// The user in this place wants something, or no longer.
     User { slot: u32 },
+    /// A flow looks at what is due.
+    Flow { index: u32 },
 }
 
 const INDEX_BITS: u32 = 29;
@@ -34,6 +36,7 @@ impl Event {
             Self::Wake { slot } => slot | 1 << INDEX_BITS,
             Self::Sample => 2 << INDEX_BITS,
             Self::User { slot } => slot | 3 << INDEX_BITS,
+            Self::Flow { index } => index | 4 << INDEX_BITS,
         }
     }
 
@@ -43,7 +46,8 @@ impl Event {
             0 => Self::Arrival { client: index },
             1 => Self::Wake { slot: index },
             2 => Self::Sample,
-            _ => Self::User { slot: index },
+            3 => Self::User { slot: index },
+            _ => Self::Flow { index },
         }
     }
 }

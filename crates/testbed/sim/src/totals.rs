@@ -45,6 +45,8 @@ pub struct Totals {
     pub syns_ignored: u64,
     /// Last acknowledgements of a handshake the server ignored because its accept queue was full.
     pub acks_ignored: u64,
+    /// Payload octets of flows that arrived before their flow's end.
+    pub flow_bytes: u64,
     /// Most connections alive at once.
     pub alive_most: u64,
     /// What the server's admission control did; `None` without one.

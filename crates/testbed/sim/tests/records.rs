@@ -1,6 +1,6 @@
 //! Run directories: deterministic, consistent with themselves, and captures that `tshark` accepts.
 
-use airperf_record::{Level, Manifest, Options, PageRow, Row};
+use airperf_record::{FlowRow, Level, Manifest, Options, PageRow, Row};
 use airperf_scenario::Scenario;
 use airperf_units::StreamKey;
 use std::path::{Path, PathBuf};
@@ -136,6 +136,110 @@ fn pages_are_recorded_and_captures_of_any_sizes_parse() {
         counts["exchanges"] - rows.iter().map(|row| u64::from(row.complete)).sum::<u64>()
     );
     assert!(posts.iter().all(|size| (1..=9_000).contains(size)));
+}
+
+const FLOWS: &str = r#"
+[[flow]]
+kind = "stream"
+count = 2
+frame_rate = "25/s"
+frame_spread = 0.5
+start = "random"
+[[flow]]
+kind = "udp"
+rate = "300kbit/s"
+direction = "up"
+client = "client"
+[[flow]]
+kind = "tcp"
+size = "300kB"
+"#;
+
+const SWITCH: &str = "link = { kind = \"switch\" }";
+
+#[test]
+fn flows_are_in_the_records_and_sums_agree() {
+    for (name, link) in [("flows-wifi", WIFI), ("flows-switch", SWITCH)] {
+        let text = text(1, link) + FLOWS;
+        let (one, full) = run(name, &text, 2, Level::Full);
+        let (two, analysis) = run(&format!("{name}-again"), &text, 2, Level::Analysis);
+        assert_eq!(full.totals, analysis.totals);
+        let read =
+            |directory: &Path| std::fs::read(directory.join("flows.parquet")).expect("the file exists");
+        assert!(read(&one) == read(&two), "flows.parquet differs between levels");
+        let rows: Vec<FlowRow> = airperf_record::read::rows(&one.join("flows.parquet"))
+            .expect("a table")
+            .collect::<Result<_, _>>()
+            .expect("good rows");
+        let kinds: Vec<_> = rows.iter().map(|row| (row.kind, row.group)).collect();
+        let expected = [("video", 0), ("audio", 0), ("video", 1), ("audio", 1), ("udp", 2), ("tcp", 3)];
+        assert_eq!(kinds, expected);
+        for row in &rows[..4] {
+            let count = |column: Option<u64>| column.expect("a flow of datagrams") as f64;
+            let missing = count(row.refused) + count(row.lost) + count(row.late);
+            let known = count(row.refused) + count(row.lost) + count(row.delivered);
+            assert_eq!(row.playable, Some(missing <= 0.01 * known), "{row:?}");
+            // On the air the transfer's packets leave no room for them in the server's queue of 20.
+            assert!(link == WIFI || missing == 0.0, "{row:?}");
+        }
+        assert_eq!((rows[5].bytes_in_time, rows[5].datagrams), (300_000, None));
+        let datagrams: u64 = rows.iter().filter_map(|row| row.datagrams).sum();
+        let kinds = || full.totals.packets.values().flatten();
+        let other: u64 = kinds().filter(|(kind, _)| *kind == "other").map(|(_, totals)| totals.offered).sum();
+        assert_eq!(datagrams, other);
+        let offered: u64 = kinds().map(|(_, totals)| totals.offered).sum();
+        assert_eq!(offered, full.tables["packets.parquet"].rows);
+        assert_eq!(full.tables["connections.parquet"].rows, full.totals.counts["connections"]);
+        let bytes: u64 = rows.iter().map(|row| row.bytes_in_time).sum();
+        assert_eq!(full.totals.counts["flow_bytes_in_time"], bytes);
+    }
+}
+
+#[test]
+fn without_flows_there_is_no_trace_of_them() {
+    let (_, manifest) = run("no-flows", &text(5, WIFI), 2, Level::Full);
+    assert!(!manifest.tables.contains_key("flows.parquet"));
+    assert!(!manifest.totals.counts.contains_key("flow_bytes_in_time"));
+    assert!(manifest.scenario.resolved.get("flow").is_none());
+}
+
+#[test]
+fn tshark_finds_nothing_to_complain_of_in_flows() {
+    if std::process::Command::new("tshark").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: tshark is not installed");
+        return;
+    }
+    for (name, link) in [("tshark-flows-wifi", WIFI), ("tshark-flows-switch", SWITCH)] {
+        let (directory, manifest) = run(name, &(text(5, link) + FLOWS), 3, Level::Full);
+        let tshark = |filter: &str| {
+            let output = std::process::Command::new("tshark")
+                .args(["-o", "udp.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"])
+                .args([
+                    "-o",
+                    "ip.check_checksum:TRUE",
+                    "-d",
+                    "udp.port==5004,rtp",
+                    "-d",
+                    "udp.port==5006,rtp",
+                ])
+                .args(["-r"])
+                .arg(directory.join("air.pcapng"))
+                .args(["-Y", filter])
+                .output()
+                .expect("tshark runs");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let bad = tshark(
+            "(_ws.malformed && !tcp.analysis.retransmission) || udp.checksum.status == 0 || \
+             tcp.checksum.status == 0 || ip.checksum.status == 0",
+        );
+        assert!(bad.is_empty(), "{bad}");
+        let kinds = manifest.totals.packets.values().flatten().filter(|(kind, _)| *kind == "other");
+        let frames: u64 = kinds.map(|(_, totals)| totals.frames).sum();
+        let udp = tshark("udp");
+        assert_eq!(udp.lines().count() as u64, frames);
+        assert!(udp.lines().filter(|line| line.contains("RTP")).count() > 200, "the streams are RTP");
+    }
 }
 
 #[test]

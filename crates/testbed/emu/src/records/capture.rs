@@ -36,7 +36,9 @@ impl<W: Write> Capture<W> {
                 };
                 Self::Air(AirCapture::new(sink, air, epoch_ns, names)?)
             }
-            LinkConfig::Ethernet(_) => Self::Wire(EtherCapture::new(sink, epoch_ns, names)?),
+            LinkConfig::Ethernet(_) | LinkConfig::Switch(_) => {
+                Self::Wire(EtherCapture::new(sink, epoch_ns, names)?)
+            }
         })
     }
 

@@ -4,15 +4,18 @@
 //! capture is the same for the same seed. Addresses are those of the emulated testbed. SACK blocks are
 //! written with the acknowledgement number's neighbourhood, because the model keeps their number only.
 
+use super::flows;
 use super::octets::{Kinds, Messages};
 use crate::Payload;
 use crate::observer::Opened;
-use airperf_link::{FrameEvent, FrameKind, Heard, Packet};
-use airperf_scenario::{LinkConfig, Scenario};
+use airperf_link::{FrameEvent, FrameKind, Heard, Packet, StationId};
+use airperf_scenario::{Flow, LinkConfig, Scenario};
 use airperf_tcp::{Config, Flags};
-use airperf_units::{Duration, StreamKey};
+use airperf_units::{Duration, StreamKey, Time};
 use airperf_wifi::SSID;
-use airperf_wire::{AirCapture, AirConfig, AirFrame, AirKind, EtherCapture, TcpOptions, TcpPacket};
+use airperf_wire::{
+    AirCapture, AirConfig, AirFrame, AirKind, EtherCapture, TcpOptions, TcpPacket, UdpPacket,
+};
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
@@ -41,6 +44,7 @@ pub(super) struct Capture<W> {
     sniffer: Sniffer<W>,
     key: StreamKey,
     tcp: Config,
+    flows: Vec<Flow>,
     kinds: Kinds,
     body: Vec<u8>,
     packet: Vec<u8>,
@@ -62,12 +66,15 @@ impl<W: Write> Capture<W> {
                 };
                 Sniffer::Air(AirCapture::new(sink, air, 0, names)?)
             }
-            LinkConfig::Ethernet(_) => Sniffer::Wire(EtherCapture::new(sink, 0, names)?),
+            LinkConfig::Ethernet(_) | LinkConfig::Switch(_) => {
+                Sniffer::Wire(EtherCapture::new(sink, 0, names)?)
+            }
         };
         Ok(Self {
             sniffer,
             key,
             tcp: scenario.tcp.clone(),
+            flows: scenario.flows.clone(),
             kinds: Kinds::default(),
             body: Vec::new(),
             packet: Vec::new(),
@@ -116,14 +123,18 @@ impl<W: Write> Capture<W> {
         let segment = &payload.segment;
         let offset = u64::from(segment.seq).saturating_sub(1);
         let (len, kinds) = (usize::from(segment.len), &mut self.kinds);
-        messages.read(kinds, payload.to_server, offset, len, &mut self.body);
+        let flow = payload.flow().and_then(|index| self.flows.get(index as usize));
+        match flow {
+            Some(_) => flows::transfer(offset, len, &mut self.body),
+            None => messages.read(kinds, payload.to_server, offset, len, &mut self.body),
+        }
 
         let initial = |side| self.key.indexed(side, u64::from(payload.connection)).bits() as u32;
         let (client, server) = (initial("isn-client"), initial("isn-server"));
         let (own, peer) = if payload.to_server { (client, server) } else { (server, client) };
         let (from, to) =
             if payload.to_server { (opened.client, opened.server) } else { (opened.server, opened.client) };
-        let ports = (client_port(payload.connection), SERVER_PORT);
+        let ports = (client_port(payload.connection), flow.map_or(SERVER_PORT, flows::server_port));
         let (source_port, destination_port) = if payload.to_server { ports } else { (ports.1, ports.0) };
 
         let (syn, rst) = (segment.flags.has(Flags::SYN), segment.flags.has(Flags::RST));
@@ -154,6 +165,26 @@ impl<W: Write> Capture<W> {
                 window_scale: syn.then_some(self.tcp.window_scale),
                 sack: &blocks[..count],
             },
+            identification: payload.packet as u16,
+            ttl: TTL,
+        }
+        .write(&self.body, &mut self.packet);
+    }
+
+    /// Makes the IP packet of a datagram that `from` offered at `sent`; the next frame carries it.
+    pub(super) fn datagram(&mut self, from: StationId, packet: &Packet<Payload>, sent: Time) {
+        let payload = &packet.payload;
+        let Some(index) = payload.flow() else { return };
+        let Some(flow) = self.flows.get(index as usize) else { return };
+        flows::datagram(payload, index, flow, sent, &mut self.body);
+        let ports = (flows::station_port(index), flows::server_port(flow));
+        let (source_port, destination_port) = if payload.to_server { ports } else { (ports.1, ports.0) };
+        let to = packet.to.station().unwrap_or(from);
+        UdpPacket {
+            source: address(from.0),
+            destination: address(to.0),
+            source_port,
+            destination_port,
             identification: payload.packet as u16,
             ttl: TTL,
         }

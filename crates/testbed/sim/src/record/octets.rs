@@ -6,7 +6,7 @@
 use std::io::Write;
 
 /// Repeated through the body of every object: readable, and 64 octets so that offsets can be seen.
-const BODY: &[u8; 64] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.\n";
+pub(super) const BODY: &[u8; 64] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.\n";
 
 /// Most kinds of messages kept; a workload with more has random sizes, and its messages are made again.
 const KINDS: usize = 64;

@@ -5,15 +5,16 @@
 //! fails is kept and reported at the end.
 
 use super::capture::{self, Capture};
+use super::flows::{self, Flows};
 use super::ledger::Ledger;
 use super::octets::{Message, Messages};
 use super::words::{self, Kind};
 use crate::observer::{Ended, Opened};
-use crate::{Observer, Payload};
+use crate::{FlowEnded, Observer, Payload};
 use airperf_http::{Ask, Exchange};
 use airperf_link::{FrameEvent, FrameKind, LossCause, Packet, QueueStats, StationId};
 use airperf_record::{
-    ConnectionRow, Digest, ExchangeRow, FrameRow, FrameTotals, PacketRow, PacketTotals, PageRow, QueueRow,
+    ConnectionRow, Digest, ExchangeRow, FlowRow, FrameRow, FrameTotals, PacketRow, PacketTotals, PageRow, QueueRow,
     RunFile, RunWriter, TableWriter, WriteError,
 };
 use airperf_scenario::Scenario;
@@ -68,6 +69,8 @@ pub(crate) struct Recorder {
     exchanges: Option<TableWriter<ExchangeRow>>,
     pages: Option<TableWriter<PageRow>>,
     queues: Option<TableWriter<QueueRow>>,
+    flow_table: Option<TableWriter<FlowRow>>,
+    flows: Flows,
     digest: Digest,
     /// Octets of a reply's header.
     reply_head: u32,
@@ -105,6 +108,8 @@ impl Recorder {
             exchanges: writer.table()?,
             pages: if has_pages { writer.table()? } else { None },
             queues: writer.table()?,
+            flow_table: if scenario.flows.is_empty() { None } else { writer.table()? },
+            flows: Flows::of(scenario),
             digest: Digest::new(scenario.duration.as_ns()),
             reply_head: scenario.server.http.reply_header_bytes,
             capture,
@@ -132,6 +137,9 @@ impl Recorder {
     }
 
     fn sender(&mut self, payload: &Payload) -> Option<StationId> {
+        if payload.is_datagram() {
+            return self.flows.sender(payload).map(StationId);
+        }
         let opened = &self.open.get(payload.connection)?.opened;
         Some(if payload.to_server { opened.client } else { opened.server })
     }
@@ -145,6 +153,34 @@ impl Recorder {
         }
         self.write_packets(false);
         self.write_connections(false);
+    }
+
+    fn datagram_offered(&mut self, now: Time, from: StationId, packet: &Packet<Payload>, queued: bool) {
+        let payload = &packet.payload;
+        let totals = &mut self.packet_totals[from.index()][Kind::Other as usize];
+        totals.offered += 1;
+        totals.dropped += u64::from(!queued);
+        let row = PacketRow {
+            packet: u64::from(payload.packet),
+            time_ns: now.as_ns(),
+            station: from.0,
+            to: packet.to.station().map(|to| to.0),
+            connection: None,
+            kind: Kind::Other.word(),
+            seq: u64::from(payload.segment.seq),
+            ack: 0,
+            payload_bytes: u32::from(payload.segment.len),
+            ip_bytes: packet.bytes,
+            retransmission: false,
+            fate: if queued { "unfinished" } else { "queue_full" },
+            first_air_ns: None,
+            done_ns: (!queued).then_some(now.as_ns()),
+            attempts: 0,
+        };
+        self.pending.push(Pending { row, kind: Kind::Other, done: !queued });
+        if !queued {
+            self.write_packets(false);
+        }
     }
 
     fn write_packets(&mut self, all: bool) {
@@ -184,6 +220,7 @@ impl Recorder {
         self.exchanges.map_or(Ok(()), |table| writer.close_table(table))?;
         self.pages.map_or(Ok(()), |table| writer.close_table(table))?;
         self.queues.map_or(Ok(()), |table| writer.close_table(table))?;
+        self.flow_table.map_or(Ok(()), |table| writer.close_table(table))?;
         writer.summary(self.digest)?;
         if let Some(capture) = self.capture {
             let file = capture.into_inner();
@@ -259,6 +296,9 @@ impl Observer for Recorder {
         let payload = &packet.payload;
         let segment = &payload.segment;
         let again = segment.flags.has(Flags::AGAIN);
+        if payload.is_datagram() {
+            return self.datagram_offered(now, from, packet, queued);
+        }
         let Some(open) = self.open.get(payload.connection) else { return };
         let fin = segment.flags.has(Flags::FIN);
         let first_fin = open.first_fin.is_none_or(|client| client == payload.to_server);
@@ -370,6 +410,11 @@ impl Observer for Recorder {
             self.note(result);
         }
         if let Some(capture) = &mut self.capture {
+            let datagram = packet.filter(|packet| packet.payload.is_datagram());
+            if let Some(packet) = datagram {
+                let sent = self.pending.get(packet.payload.packet).map_or(0, |pending| pending.row.time_ns);
+                capture.datagram(frame.from, packet, Time::from_ns(sent));
+            }
             let carried = packet.and_then(|p| Some((p, &*self.open.get(p.payload.connection)?)));
             let carried = carried.map(|(packet, open)| (packet, &open.opened, &open.messages));
             if self.capture_failure.is_none() {
@@ -435,6 +480,14 @@ impl Observer for Recorder {
             open.over = true;
         }
         self.write_connections(false);
+    }
+
+    fn flow(&mut self, ended: &FlowEnded) {
+        let row = flows::row(&self.flows.flows, self.flows.server, ended);
+        if let Some(table) = &mut self.flow_table {
+            let result = table.push(&row);
+            self.note(result);
+        }
     }
 
     fn queue(&mut self, now: Time, station: StationId, stats: &QueueStats) {

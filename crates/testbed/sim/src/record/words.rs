@@ -16,11 +16,21 @@ pub(super) enum Kind {
     Fin,
     FinAck,
     Rst,
+    Other,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 8] =
-        [Self::Syn, Self::SynAck, Self::Ack, Self::Request, Self::Data, Self::Fin, Self::FinAck, Self::Rst];
+    pub(super) const ALL: [Self; 9] = [
+        Self::Syn,
+        Self::SynAck,
+        Self::Ack,
+        Self::Request,
+        Self::Data,
+        Self::Fin,
+        Self::FinAck,
+        Self::Rst,
+        Self::Other,
+    ];
 
     pub(super) const fn word(self) -> &'static str {
         match self {
@@ -32,6 +42,7 @@ impl Kind {
             Self::Fin => "fin",
             Self::FinAck => "fin_ack",
             Self::Rst => "rst",
+            Self::Other => "other",
         }
     }
 
@@ -43,7 +54,8 @@ impl Kind {
         } else if flags.has(Flags::SYN) {
             if flags.has(Flags::ACK) { Self::SynAck } else { Self::Syn }
         } else if payload.segment.len > 0 {
-            if payload.to_server { Self::Request } else { Self::Data }
+            // A transfer of bulk asks for nothing: its data is data whichever way it goes.
+            if payload.to_server && payload.flow().is_none() { Self::Request } else { Self::Data }
         } else if flags.has(Flags::FIN) {
             if first_fin { Self::Fin } else { Self::FinAck }
         } else {

@@ -5,11 +5,13 @@
 
 mod admission;
 mod client;
+mod flow;
 mod remedies;
 mod server;
 mod user;
 
 use crate::connection::{Connection, Connections};
+use crate::flows::Flow;
 use crate::net::Net;
 use crate::observer::Ended;
 use crate::pressure::Pressure;
@@ -44,6 +46,7 @@ pub(crate) struct World<L, O> {
     connections: Connections,
     clients: Vec<ClientHost>,
     users: Users,
+    flows: Vec<Flow>,
     server: Server,
     timers: Timers,
     totals: Totals,
@@ -86,11 +89,13 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             timers.push(Time::ZERO + interval, Event::Sample);
         }
         let station = scenario.server.station;
-        Self {
+        let flows = Flow::all(scenario, key, stack);
+        let mut world = Self {
             net: Net { pressure: Pressure::of(scenario), ..Net::new(link, observer) },
             connections: Connections::default(),
             clients,
             users: Users::default(),
+            flows,
             server: Server::new(station, scenario.server.http.clone(), stack(station)),
             timers,
             totals: Totals::default(),
@@ -99,7 +104,9 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             end_of_load,
             jiffy: scenario.tcp.jiffy,
             first_look: scenario.tcp.min_rto.saturating_sub(scenario.tcp.jiffy),
-        }
+        };
+        world.prepare_flows();
+        world
     }
 
     /// Runs up to and including `end`.
@@ -138,6 +145,9 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
     #[inline]
     fn arrive(&mut self, now: Time, payload: &Payload, arrived: bool) {
         self.totals.delivered += u64::from(arrived);
+        if let Some(index) = payload.flow() {
+            return self.flow_packet(now, index, payload, arrived);
+        }
         let (slot, number) = (payload.slot, payload.connection);
         let connection = self.connections.get(slot, number).expect("a connection outlives its packets");
         connection.under_way -= 1;
@@ -158,6 +168,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             Some((_, Event::Wake { slot })) => self.wake(now, slot),
             Some((_, Event::User { slot })) => self.user_wakes(now, slot),
             Some((_, Event::Sample)) => self.sample(now),
+            Some((_, Event::Flow { index })) => self.flow_wakes(now, index),
             None => {}
         }
     }
@@ -237,6 +248,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
                 self.net.observer.page(end, client.station, &page);
             }
         }
+        self.finish_flows(end);
         self.totals.connections = u64::from(self.opened);
         self.totals.packets = u64::from(self.net.packets);
         self.totals.refused = self.net.refused;
