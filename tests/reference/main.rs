@@ -6,7 +6,8 @@
 
 use airperf_analyze::capture as analyze;
 use airperf_record::{
-    ConnectionRow, ExchangeRow, FlowRow, FrameRow, LagRow, PacketRow, PageRow, QueueRow, Row, SCHEMA_VERSION, capture,
+    ConnectionRow, ExchangeRow, FlowRow, FrameRow, LagRow, PacketRow, PageRow, QueueRow, Row, SCHEMA_VERSION,
+    capture,
 };
 use std::fmt::Write as _;
 use std::path::Path;

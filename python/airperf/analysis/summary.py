@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from airperf.analysis import flows
 from airperf.analysis.digest import Spread
 from airperf.analysis.intervals import quantile
 from airperf.analysis.tables import PAGE_OUTCOMES, Tables
@@ -79,6 +80,8 @@ def summary(tables: Tables) -> dict[str, Any]:
         "queues": queues(tables.manifest),
         "airtime": airtime(tables.manifest),
     }
+    if tables.flows is not None:
+        result["flows"] = flows.summary(tables.flows)
     if tables.manifest.lag is not None:
         result["lag_us"] = lag_us(tables.manifest)
     return result

@@ -47,6 +47,10 @@ def summary_table(run: Run, values: Mapping[str, Any]) -> Table:
             f"transmit queue of {station}, mean | max | drops",
             f"{number(queue['mean'])} | {queue['max']} | {queue['drops']}",
         )
+    for flow in values.get("flows", {}).get("each", []):
+        add_row(table, f"flow {flow['flow']}: {flow['kind']} {flow['station']} to {flow['to']}", _flow(flow))
+    if streams := values.get("flows", {}).get("streams"):
+        add_row(table, "streams playable", f"{streams['playable']} of {streams['offered']}")
     busy = sorted(values["airtime"].items(), key=lambda item: -item[1])
     whole = sum(values["airtime"].values()) or 1.0
     add_row(table, "airtime", ", ".join(f"{name} {seconds / whole:.1%}" for name, seconds in busy[:6]))
@@ -55,6 +59,15 @@ def summary_table(run: Run, values: Mapping[str, Any]) -> Table:
             table, "lag, median | 99% | max", f"{lag['p50']:.0f} | {lag['p99']:.0f} | {lag['max']:.0f} µs"
         )
     return table
+
+
+def _flow(flow: Mapping[str, Any]) -> str:
+    said = f"{number(flow['goodput_bps'] / 1e6)} Mbit/s"
+    if flow["missing"] is not None:
+        said += f", {flow['missing']:.2%} missing"
+    if flow["delay_ms"] is not None:
+        said += f", delay {number(flow['delay_ms']['p50'])} | {number(flow['delay_ms']['p99'])} ms"
+    return said
 
 
 def score_table(study: Study, rows: list[Row]) -> Table:

@@ -14,8 +14,8 @@ use crate::{FlowEnded, Observer, Payload};
 use airperf_http::{Ask, Exchange};
 use airperf_link::{FrameEvent, FrameKind, LossCause, Packet, QueueStats, StationId};
 use airperf_record::{
-    ConnectionRow, Digest, ExchangeRow, FlowRow, FrameRow, FrameTotals, PacketRow, PacketTotals, PageRow, QueueRow,
-    RunFile, RunWriter, TableWriter, WriteError,
+    ConnectionRow, Digest, ExchangeRow, FlowRow, FrameRow, FrameTotals, PacketRow, PacketTotals, PageRow,
+    QueueRow, RunFile, RunWriter, TableWriter, WriteError,
 };
 use airperf_scenario::Scenario;
 use airperf_tcp::Flags;

@@ -210,7 +210,7 @@ fn up(route: Route, station: StationId, server: StationId) -> Route {
 
 fn opening(connection: u32, due: Time, client: StationId, route: Route) -> Opened {
     let server = if route.to_server { route.to } else { route.from };
-    Opened { connection, client, server, due, request_bytes: 0, reply_header_bytes: 0, object_bytes: 0 }
+    Opened { connection, client, server, due }
 }
 
 /// Sends every datagram that is due.
