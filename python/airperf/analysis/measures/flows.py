@@ -41,14 +41,14 @@ def streams_playable_share(tables: Tables, parameters: Parameters) -> float | No
 
 def page_time_ms(tables: Tables, _: Parameters) -> float | None:
     """Mean time from wanting a page to its last object's last octet, of complete pages due inside [0, T]."""
-    times = _page_times_ms(tables)
+    times = tables.page_ms
     return None if times is None else mean(times)
 
 
 def page_time_p95_ms(tables: Tables, _: Parameters) -> float | None:
     """95th percentile of the same."""
-    times = _page_times_ms(tables)
-    return None if times is None or not times.len() else float(np.quantile(times.to_numpy(), 0.95))
+    times = tables.page_ms
+    return None if times is None or not times.size else float(np.quantile(times, 0.95))
 
 
 def pages_in_time_share(tables: Tables, _: Parameters) -> float | None:
@@ -56,23 +56,13 @@ def pages_in_time_share(tables: Tables, _: Parameters) -> float | None:
     pages = _due_pages(tables)
     if pages is None or pages.is_empty():
         return None
-    times = _page_times_ms(tables)
+    times = tables.page_ms
     return 0.0 if times is None else float((times <= PAGE_LIMIT_S * 1e3).sum()) / pages.height
 
 
 def _due_pages(tables: Tables) -> pl.DataFrame | None:
     pages = tables.pages
     return None if pages is None else pages.filter(pl.col("due_ns") <= tables.end_ns)
-
-
-def _page_times_ms(tables: Tables) -> pl.Series | None:
-    pages = _due_pages(tables)
-    if pages is None:
-        return None
-    done = pages.filter(pl.col("outcome").cast(pl.String) == "complete")
-    return done.select(
-        (pl.col("done_ns").cast(pl.Float64) - pl.col("due_ns").cast(pl.Float64)) / 1e6
-    ).to_series()
 
 
 def stations_rps(tables: Tables, parameters: Parameters) -> float | None:
