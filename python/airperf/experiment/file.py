@@ -132,7 +132,7 @@ def _variants(reader: Reader) -> list[Variant]:
     data = reader.data
     testbed = reader.one_of(data.get("testbed", "sim"), TESTBEDS, "testbed", "testbed")
     table = {**data, "name": SWEEP, "testbeds": [testbed]}
-    for key in ("quick", "level"):
+    for key in ("quick", "level", "scenario"):
         table.pop(key, None)
     try:
         sweep = read_variant(reader, table, "", {"experiment": "experiment", "repetitions": 5})

@@ -28,7 +28,8 @@ def merge_shards(
     _alike(indices)
     raw = indices[0][1]
     described = raw["experiment"]
-    study = parse_experiment(described["text"], "experiment", raw["scenario"], described["scenario_name"])
+    name = described["scenario_name"]
+    study = parse_experiment(described["text"], "experiment", raw["scenarios"][name], name)
     sources = {
         manifest.parent.name.rpartition("-")[2]: manifest.parent
         for folder, _ in indices
@@ -53,7 +54,7 @@ def _alike(indices: Sequence[tuple[Path, Mapping[str, Any]]]) -> None:
             raise InputError(f"{folder}: the folder of a {raw['kind']}, not of an experiment")
         described, expected = raw["experiment"], wanted["experiment"]
         same = all(described[key] == expected[key] for key in ("text", "seed", "repetitions", "testbeds"))
-        if not same or raw["scenario"] != wanted["scenario"]:
+        if not same or raw["scenarios"] != wanted["scenarios"]:
             raise InputError(f"{folder}: not the same experiment, scenario and seed as {first}; not merged")
         for testbed, engine in raw["engines"].items():
             if engine != engine_id(testbed):
