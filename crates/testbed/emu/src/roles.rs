@@ -291,3 +291,38 @@ impl Clients {
         Ok(reports)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_program_does_yet_is_refused_by_its_key() {
+        let of = |keys: &str| {
+            let text = format!(
+                "schema = 1\nname = \"roles\"\nduration = \"1s\"\nlink = {{ kind = \"wifi\" }}\n[[client]]\n{keys}"
+            );
+            let scenario =
+                Scenario::parse(&text, "roles", &[]).unwrap_or_else(|problems| panic!("{problems}"));
+            Clients::of(&scenario, StreamKey::new(1)).map(drop).map_err(|error| error.to_string())
+        };
+        let plain = "rate = \"10/s\"\nsize = \"1KiB\"\n";
+        assert_eq!(of(plain), Ok(()));
+        assert_eq!(of(&format!("{plain}requests_per_connection = 5\n")), Ok(()));
+        for (keys, key) in [
+            ("kind = \"browse\"\nsize = \"1KiB\"\n", "`kind`"),
+            ("rate = \"10/s\"\nsize = \"exponential(mean 1KiB)\"\n", "`size`"),
+            (&format!("{plain}[[client]]\nrate = \"10/s\"\nsize = \"2KiB\"\n"), "`size`"),
+            (&format!("{plain}upload = \"1KiB\"\n"), "`upload`"),
+            (&format!("{plain}embedded = 3\n"), "`embedded`"),
+            (&format!("{plain}think_time = \"1s\"\npages = 2\n"), "`think_time`"),
+            (&format!("{plain}patience = \"1s\"\n"), "`patience`"),
+            (&format!("{plain}timeout_rule = \"progress\"\n"), "`timeout_rule`"),
+            (&format!("{plain}abort = \"reset\"\n"), "`abort`"),
+            (&format!("{plain}pages = 3\n"), "`pages`"),
+        ] {
+            let told = of(keys).expect_err(keys);
+            assert!(told.contains(key) && told.contains("simulated testbed"), "{keys}: {told}");
+        }
+    }
+}
