@@ -80,8 +80,8 @@ fn the_study_s_bulk_figures_are_met() {
 
 #[test]
 fn saturated_stations_agree_with_ns_3() {
-    // ns-3 3.37, 1500 octets of UDP payload, ACK at 1 Mbit/s, retry limit 7, stations sending to one sink. There
-    // frames of equal power that begin together are not detected at all, so nobody waits EIFS after a collision.
+    // ns-3 3.37, 1500 octets of UDP payload, ACK at 1 Mbit/s, retry limit 7, stations sending to one sink. It seems
+    // that there nobody waits EIFS after a collision (read off the match, not its source).
     for (n, theirs) in [(1, 5.99), (2, 6.25), (5, 6.20), (10, 5.93), (20, 5.54)] {
         let tables =
             format!("[[flow]]\nkind = \"udp\"\ndirection = \"up\"\npacket_size = \"1500B\"\ncount = {n}\n");
