@@ -121,7 +121,7 @@ impl<L: Link<Payload>, O: Observer> Net<L, O> {
         self.pressure.as_ref().is_some_and(|pressure| pressure.is_freed())
     }
 
-    /// The next in line where there is room; it may pass until [`Pressure::passed`].
+    /// The next in line where there is room; its turn lasts until it has passed or there is no room.
     pub(crate) fn next_waiter(&mut self) -> Option<Waiter> {
         let Self { pressure, link, .. } = self;
         pressure.as_mut()?.next(|station| link.queue(station))
