@@ -22,6 +22,8 @@ pub(crate) struct Net<L, O> {
     pub(crate) server_load: (u64, u64),
     /// Who waits for room in a transmit queue; `None` without back-pressure.
     pub(crate) pressure: Option<Box<Pressure>>,
+    /// Whether a transmit queue for which somebody waits has got room.
+    pub(crate) room_freed: bool,
 }
 
 /// Which way a segment goes.
@@ -46,10 +48,7 @@ impl<L: Link<Payload>, O: Observer> Transmit for Port<'_, L, O> {
     #[inline]
     fn transmit(&mut self, segment: &Segment) -> bool {
         // A reset belongs to no endpoint that could wait for it: the segment itself stands in line.
-        let taken = if self.net.pressure.is_some()
-            && segment.flags.has(Flags::RST)
-            && !self.net.has_room(self.route.from)
-        {
+        let taken = if segment.flags.has(Flags::RST) && !self.net.has_room(self.route.from) {
             self.net.wait(self.route.from, Waiter::Reset { route: self.route, segment: *segment });
             true
         } else {
@@ -81,6 +80,7 @@ impl<L: Link<Payload>, O: Observer> Net<L, O> {
             frames: 0,
             server_load: (0, 0),
             pressure: None,
+            room_freed: false,
         }
     }
 
@@ -115,16 +115,12 @@ impl<L: Link<Payload>, O: Observer> Net<L, O> {
         }
     }
 
-    /// Whether a transmit queue for which somebody waits has got room.
-    #[inline]
-    pub(crate) fn is_room_freed(&self) -> bool {
-        self.pressure.as_ref().is_some_and(|pressure| pressure.is_freed())
-    }
-
     /// The next in line where there is room; its turn lasts until it has passed or there is no room.
     pub(crate) fn next_waiter(&mut self) -> Option<Waiter> {
-        let Self { pressure, link, .. } = self;
-        pressure.as_mut()?.next(|station| link.queue(station))
+        let Self { pressure, link, room_freed, .. } = self;
+        let next = pressure.as_mut()?.next(|station| link.queue(station));
+        *room_freed = next.is_some();
+        next
     }
 
     /// Lets the link run until something arrived or was lost, which is then in the inbox, or until `end`;
@@ -137,6 +133,7 @@ impl<L: Link<Payload>, O: Observer> Net<L, O> {
             lost: &mut self.lost,
             frames: &mut self.frames,
             pressure: self.pressure.as_deref_mut(),
+            room_freed: &mut self.room_freed,
         };
         self.link.run(end, &mut outlet)
     }
@@ -148,6 +145,7 @@ struct Inbox<'a, O> {
     lost: &'a mut u64,
     frames: &'a mut u64,
     pressure: Option<&'a mut Pressure>,
+    room_freed: &'a mut bool,
 }
 
 impl<O: Observer> Outlet<Payload> for Inbox<'_, O> {
@@ -167,7 +165,7 @@ impl<O: Observer> Outlet<Payload> for Inbox<'_, O> {
     fn departed(&mut self, at: Time, from: StationId, packet: &Packet<Payload>) {
         self.observer.departed(at, packet);
         if let Some(pressure) = &mut self.pressure {
-            pressure.freed(from);
+            *self.room_freed |= pressure.freed(from);
         }
     }
 
@@ -179,6 +177,6 @@ impl<O: Observer> Outlet<Payload> for Inbox<'_, O> {
 
     #[inline]
     fn is_waiting(&self) -> bool {
-        !self.inbox.is_empty() || self.pressure.as_ref().is_some_and(|pressure| pressure.is_freed())
+        !self.inbox.is_empty() || *self.room_freed
     }
 }

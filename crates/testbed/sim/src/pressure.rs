@@ -64,15 +64,13 @@ impl Pressure {
         self.lines[station.index()].waiting.push_back(waiter);
     }
 
-    /// A packet left `station`'s queue.
-    pub(crate) fn freed(&mut self, station: StationId) {
-        if !self.lines[station.index()].waiting.is_empty() && !self.freed.contains(&station) {
+    /// A packet left `station`'s queue; whether somebody waited for that.
+    pub(crate) fn freed(&mut self, station: StationId) -> bool {
+        let awaited = !self.lines[station.index()].waiting.is_empty();
+        if awaited && !self.freed.contains(&station) {
             self.freed.push(station);
         }
-    }
-
-    pub(crate) fn is_freed(&self) -> bool {
-        !self.freed.is_empty()
+        awaited
     }
 
     /// The next in line at a station that has room.

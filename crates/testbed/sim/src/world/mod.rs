@@ -118,7 +118,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             if !self.net.inbox.is_empty() {
                 self.take_inbox();
                 self.give_room(now);
-            } else if self.net.is_room_freed() {
+            } else if self.net.room_freed {
                 self.give_room(now);
             } else if host > end {
                 break;

@@ -15,7 +15,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
     /// Lets whoever waits for a transmit queue send, while there is room.
     #[inline]
     pub(super) fn give_room(&mut self, now: Time) {
-        if self.net.is_room_freed() {
+        if self.net.room_freed {
             while let Some(waiter) = self.net.next_waiter() {
                 self.let_pass(now, waiter);
             }
