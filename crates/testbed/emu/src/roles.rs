@@ -43,7 +43,7 @@ impl Server {
     ) -> Result<Self, ProgramError> {
         let http = &scenario.server.http;
         if http.admission.is_some() {
-            return Err(ProgramError::NoAdmission);
+            return Err(ProgramError::NotYet { what: "control admission", key: "server.admission" });
         }
         let station = scenario.server.station.0;
         let serving = Serving {

@@ -113,9 +113,7 @@ impl RunError {
             Self::Lab(_)
                 | Self::Flows
                 | Self::Descriptors { .. }
-                | Self::Program(
-                    ProgramError::Missing { .. } | ProgramError::NoAdmission | ProgramError::Lab(_)
-                )
+                | Self::Program(ProgramError::Missing { .. } | ProgramError::Lab(_))
         )
     }
 }

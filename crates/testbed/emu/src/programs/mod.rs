@@ -39,14 +39,9 @@ pub enum ProgramError {
         /// The key of the scenario that chose it.
         key: &'static str,
     },
-    /// The scenario's server has admission control, which is the proxy's here, and no run starts one yet.
-    #[error(
-        "the emulated testbed starts no proxy, so it has no admission control: leave server.admission at \"none\""
-    )]
-    NoAdmission,
     /// No program of this testbed can do it yet.
     #[error(
-        "the emulated testbed cannot {what} yet (client key `{key}`): leave it out, or use the simulated testbed"
+        "the emulated testbed cannot {what} yet (key `{key}`): leave it out, or use the simulated testbed"
     )]
     NotYet {
         /// What cannot be done.
