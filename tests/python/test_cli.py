@@ -170,7 +170,7 @@ def test_usage_errors_are_exit_2(call: Call) -> None:
         answer = call(*arguments)
         assert answer.code == 2, arguments
         assert answer.out == ""
-    assert "installed scenarios: bai2006-e1" in call("run", "no-such-file").err
+    assert "installed scenarios: bad-apple, bai2006-e1" in call("run", "no-such-file").err
 
 
 def test_report_of_nothing_is_exit_2(call: Call, tmp_path: Path) -> None:

@@ -82,7 +82,8 @@ def test_requests_pass_and_ctrl_c_ends_it_with_the_counts(server: str) -> None:
 
 def test_it_stops_by_itself_after_its_duration(server: str) -> None:
     proxy, _ = start(server, "--duration", "300ms")
-    assert proxy.wait(timeout=20) == 0
+    proxy.communicate(timeout=20)
+    assert proxy.returncode == 0
 
 
 @pytest.mark.parametrize(

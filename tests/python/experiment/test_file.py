@@ -118,7 +118,7 @@ def test_fault_38_unknown_places(call: Call, small: Path) -> None:
         assert answer.code == 2
         assert "write 1/4 for the first of four parts" in answer.err
     small.write_text(small.read_text().replace("bai2006-e1", "moon"))
-    assert "installed scenarios: bai2006-e1" in call("experiment", str(small)).err
+    assert "installed scenarios: bad-apple, bai2006-e1" in call("experiment", str(small)).err
 
 
 def test_dry_run_starts_nothing_and_says_that_there_may_be_more(

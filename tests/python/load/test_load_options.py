@@ -119,7 +119,13 @@ def test_a_scenario_gives_its_clients_to_a_live_server(call: Call, tmp_path: Pat
     plan = planned(call, "--scenario=two.toml", url=url)
     assert plan["target"]["paths"] == ["/2048.bin"]
     assert plan["arrivals"] == {"process": "poisson", "rate_micro": 40_000_000}
-    same = {"duration_ns": 7 * S, "drain_ns": 3 * S, "seed": 5, "timeout_ns": 4 * S}
+    same = {
+        "duration_ns": 7 * S,
+        "drain_ns": 3 * S,
+        "seed": 5,
+        "timeout_ns": 4 * S,
+        "timeout_rule": "httperf",
+    }
     assert {key: plan[key] for key in same} == same
     offsets = [client["offset_ns"] for client in plan["clients"]]
     assert len(set(offsets)) == 2

@@ -114,6 +114,7 @@ def plan(asked: Asked) -> Plan:
         http_version=asked.http_version,
         body_bytes=body_bytes,
         timeout_ns=timeout_ns,
+        timeout_rule=workload.timeout_rule if workload else "progress",
         close_with_reset=asked.close_with_reset,
         concurrency=asked.concurrency,
         spin_ns=_time("--spin", asked.spin, 0) or 0,

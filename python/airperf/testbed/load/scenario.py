@@ -14,16 +14,30 @@ from typing import Any
 
 from airperf.errors import InputError
 from airperf.quantities import duration_ns, rate_micro, size_bytes
-from airperf.scenario import Checked
+from airperf.scenario import Checked, check
 from airperf.testbed.load.plan import Arrivals
 
 SIZE = "{size}"
 """What stands in a URL for the size of the scenario's objects, in octets."""
 
 _THEIRS = ("station", "start")
-_OF_THE_LINK = ("host_gap", "host_gap_spread", "link_rate", "queue", "frame_error", "power", "count")
-_TAKEN = ("arrivals", "rate", "hurst", "on_time", "off_time", "requests_per_connection", "size", "timeout")
-_NOT_TAKEN = ("request_size",)
+_OF_THE_LINK = (
+    *("host_gap", "host_gap_spread", "link_rate", "queue", "power", "count"),
+    *("frame_error", "fade_error", "fade_start", "fade_end"),
+)
+_TAKEN = (
+    *("arrivals", "rate", "hurst", "on_time", "off_time"),
+    *("requests_per_connection", "size", "timeout", "timeout_rule"),
+)
+_NOT_TAKEN = ("request_size", "abort")
+_PLAINEST = """
+schema = 1
+name = "plainest"
+duration = "1s"
+link = { kind = "wifi" }
+client = [{ rate = "1/s", size = "1B" }]
+"""
+"""A scenario whose client says no more than it must: what its other keys say is nothing special."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,7 @@ class Workload:
     arrivals: Arrivals
     requests_per_connection: int
     timeout_ns: int | None
+    timeout_rule: str
     size_bytes: int
     offsets_ns: tuple[int, ...]
     duration_ns: int
@@ -54,7 +69,8 @@ def from_scenario(checked: Checked, seed: int | None = None) -> Workload:
                 f"{checked.name}: {first['station']} and {client['station']} differ in "
                 f"{', '.join(differing)}; one generator plays clients that differ in their start only"
             )
-    unknown = [key for key in own if key not in (*_TAKEN, *_NOT_TAKEN) and _said(own[key])]
+    plain = check(_PLAINEST, "plainest").resolved["client"][0]
+    unknown = [key for key in own if key not in (*_TAKEN, *_NOT_TAKEN) and own[key] != plain.get(key)]
     if unknown:
         seen = f"client.{unknown[0]} = {own[unknown[0]]!r}"
         raise InputError(f"{checked.name}: {seen} is not something that airperf load can do")
@@ -70,12 +86,16 @@ def from_scenario(checked: Checked, seed: int | None = None) -> Workload:
         ),
         requests_per_connection=int(first["requests_per_connection"]),
         timeout_ns=_time(first["timeout"]),
+        timeout_rule="progress" if first["timeout_rule"] == "progress" else "httperf",
         size_bytes=_size(checked.name, first["size"]),
         offsets_ns=tuple(_start(str(c["start"]), chosen, i, rate) for i, c in enumerate(clients)),
         duration_ns=duration_ns(str(resolved["duration"])),
         drain_ns=duration_ns(str(resolved["drain"])),
         seed=chosen,
-        notes=(f"requests are as long as they are, not client.request_size = {first['request_size']}",),
+        notes=(
+            f"requests are as long as they are, not client.request_size = {first['request_size']}",
+            f"who gives up resets the connection, whatever client.abort = {first['abort']!r} says",
+        ),
     )
 
 
