@@ -76,6 +76,19 @@ fn run_in(folder: &Path, overrides: &[(&str, &str)], options: &EmuOptions) -> Re
     run(&scenario(overrides), TEXT, StreamKey::new(7), &folder.join("run"), options, &mut go_on)
 }
 
+/// As [`run_in`] where only a valid run is of use: one that the machine was too busy for is made again, twice at most.
+fn valid_run_in(folder: &Path, overrides: &[(&str, &str)], options: &EmuOptions) -> Manifest {
+    for _ in 0..2 {
+        let manifest = run_in(folder, overrides, options).unwrap();
+        if manifest.valid {
+            return manifest;
+        }
+        eprintln!("AGAIN: {:?}", manifest.why_invalid);
+        fs::remove_dir_all(folder.join("run")).unwrap();
+    }
+    run_in(folder, overrides, options).unwrap()
+}
+
 fn rows<R: airperf_record::Row>(folder: &Path) -> Vec<R> {
     let rows = read::rows(&folder.join("run").join(R::FILE)).unwrap();
     rows.collect::<Result<_, _>>().unwrap()
@@ -123,7 +136,7 @@ fn installed_programs_give_the_studys_ten_packets_and_a_replay_the_same_frames()
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let manifest = run_in(folder.path(), &[], &options(folder.path())).unwrap();
+    let manifest = valid_run_in(folder.path(), &[], &options(folder.path()));
     check_records(folder.path(), &manifest);
     assert_eq!(names(folder.path()), ["run", "state"]);
     assert_eq!(names(&folder.path().join("state/emu")), [""; 0]);
@@ -140,7 +153,7 @@ fn the_built_in_programs_do_the_same() {
     }
     let folder = tempfile::tempdir().unwrap();
     let embedded = [("emu.server_program", "embedded"), ("emu.client_program", "embedded")];
-    let manifest = run_in(folder.path(), &embedded, &options(folder.path())).unwrap();
+    let manifest = valid_run_in(folder.path(), &embedded, &options(folder.path()));
     check_records(folder.path(), &manifest);
 }
 
@@ -328,7 +341,7 @@ fn self_similar_arrivals_come_when_the_schedule_has_them_due() {
     }
     let folder = tempfile::tempdir().unwrap();
     let similar = [("client.arrivals", "self-similar"), ("client.hurst", "0.8"), ("client.rate", "50/s")];
-    let manifest = run_in(folder.path(), &similar, &options(folder.path())).unwrap();
+    let manifest = valid_run_in(folder.path(), &similar, &options(folder.path()));
     assert!(manifest.valid, "{:?}", manifest.why_invalid);
 
     let scenario = scenario(&similar);
