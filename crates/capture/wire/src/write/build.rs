@@ -8,10 +8,10 @@ use std::net::Ipv4Addr;
 use crate::Flags;
 use crate::view::checksum::{checksum, pseudo_header};
 use crate::view::ip::PROTOCOL_TCP;
+use crate::write::ip::{IP_HEADER, IpHeader};
 
 /// Most octets of TCP options.
 const MOST_OPTIONS: usize = 40;
-const IP_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
 
 /// The options of a segment; all absent by default.
@@ -121,19 +121,15 @@ impl TcpPacket<'_> {
     /// # Panics
     /// If it would be longer than the 65,535 bytes of an IPv4 packet.
     pub fn write(&self, payload: &[u8], out: &mut Vec<u8>) {
-        const DONT_FRAGMENT: u16 = 0x4000;
-        out.clear();
         let segment = TCP_HEADER + self.options.bytes() + payload.len();
-        let total = u16::try_from(IP_HEADER + segment).expect("an IPv4 packet has at most 65,535 bytes");
-        out.extend_from_slice(&[0x45, 0]);
-        out.extend_from_slice(&total.to_be_bytes());
-        out.extend_from_slice(&self.identification.to_be_bytes());
-        out.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
-        out.extend_from_slice(&[self.ttl, PROTOCOL_TCP, 0, 0]);
-        out.extend_from_slice(&self.source.octets());
-        out.extend_from_slice(&self.destination.octets());
-        let check = checksum(0, &out[..IP_HEADER]);
-        out[10..12].copy_from_slice(&check.to_be_bytes());
+        IpHeader {
+            source: self.source,
+            destination: self.destination,
+            protocol: PROTOCOL_TCP,
+            identification: self.identification,
+            ttl: self.ttl,
+        }
+        .write(segment, out);
 
         out.extend_from_slice(&self.source_port.to_be_bytes());
         out.extend_from_slice(&self.destination_port.to_be_bytes());

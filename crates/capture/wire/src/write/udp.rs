@@ -7,8 +7,8 @@ use std::net::Ipv4Addr;
 
 use crate::view::checksum::{checksum, pseudo_header};
 use crate::view::ip::PROTOCOL_UDP;
+use crate::write::ip::{IP_HEADER, IpHeader};
 
-const IP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
 /// An IPv4 packet with a UDP datagram, but for its payload.
@@ -34,19 +34,15 @@ impl UdpPacket {
     /// # Panics
     /// If it would be longer than the 65,535 bytes of an IPv4 packet.
     pub fn write(&self, payload: &[u8], out: &mut Vec<u8>) {
-        const DONT_FRAGMENT: u16 = 0x4000;
-        out.clear();
         let datagram = UDP_HEADER + payload.len();
-        let total = u16::try_from(IP_HEADER + datagram).expect("an IPv4 packet has at most 65,535 bytes");
-        out.extend_from_slice(&[0x45, 0]);
-        out.extend_from_slice(&total.to_be_bytes());
-        out.extend_from_slice(&self.identification.to_be_bytes());
-        out.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
-        out.extend_from_slice(&[self.ttl, PROTOCOL_UDP, 0, 0]);
-        out.extend_from_slice(&self.source.octets());
-        out.extend_from_slice(&self.destination.octets());
-        let check = checksum(0, &out[..IP_HEADER]);
-        out[10..12].copy_from_slice(&check.to_be_bytes());
+        IpHeader {
+            source: self.source,
+            destination: self.destination,
+            protocol: PROTOCOL_UDP,
+            identification: self.identification,
+            ttl: self.ttl,
+        }
+        .write(datagram, out);
 
         out.extend_from_slice(&self.source_port.to_be_bytes());
         out.extend_from_slice(&self.destination_port.to_be_bytes());
