@@ -1,7 +1,7 @@
 """The measures that an experiment can name: each a function of one run, with its unit.
 
 Model: docs/reference/experiment.md. Some take a word after a dot: ``queue_mean.client``,
-``airtime.backoff``. Leaves out measures over several levels, which are rows of a study (``measures.py``).
+``airtime.backoff``. Leaves out measures over several levels, which are rows of a study (``measures``).
 """
 
 from __future__ import annotations
