@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from airperf.analysis import summary
 from airperf.analysis.intervals import Interval, order_interval, t_interval
+from airperf.analysis.measures import fairness, flows
+from airperf.analysis.measures.base import Parameters
 from airperf.analysis.measures.connections import packets_per_transaction
 from airperf.analysis.measures.rates import transaction_loss_share
 from airperf.analysis.tables import ERRORS, Tables
@@ -29,10 +31,16 @@ class Quantity:
     """Percentiles have order statistics for intervals: they are seldom symmetric over repetitions."""
     whole_run: bool = False
     """Counted by the testbed over the whole run, so that no warm-up can be left out."""
+    needs_tables: bool = False
+    """Not among the sums of a run at level ``summary``."""
 
 
 def _spread(quantity: str, part: str) -> Callable[[Tables], float | None]:
     return lambda tables: getattr(getattr(tables.digest, quantity), part)
+
+
+def _of(measure: Callable[[Tables, Parameters], float | None]) -> Callable[[Tables], float | None]:
+    return lambda tables: measure(tables, {})
 
 
 def _errors(phase: str) -> Callable[[Tables], float | None]:
@@ -63,7 +71,7 @@ _PLAIN = (
         "loss_share",
         "exchanges due that were not completed",
         "share",
-        lambda t: transaction_loss_share(t, {}),
+        _of(transaction_loss_share),
     ),
     Quantity(
         "errors_per_s", "exchanges that failed", "1/s", lambda t: sum(t.digest.errors.values()) / t.duration_s
@@ -73,7 +81,50 @@ _PLAIN = (
         "packets_per_transaction",
         "segments of a connection with one exchange",
         "packets",
-        lambda t: packets_per_transaction(t, {}),
+        _of(packets_per_transaction),
+    ),
+    Quantity("jain", "Jain's index of what each client completed", "share", _of(fairness.jain)),
+    Quantity("least_to_most", "client that completed fewest ÷ most", "share", _of(fairness.least_to_most)),
+    Quantity(
+        "jain_of_losses",
+        "Jain's index of the packets that each client's transmit queue refused",
+        "share",
+        _of(fairness.jain_of_losses),
+        whole_run=True,
+    ),
+    Quantity(
+        "page_ms", "page, due to its last octet, mean", "ms", _of(flows.page_time_ms), needs_tables=True
+    ),
+    Quantity(
+        "page_p95_ms",
+        "page, due to its last octet, 95th percentile",
+        "ms",
+        _of(flows.page_time_p95_ms),
+        percentile=True,
+        needs_tables=True,
+    ),
+    Quantity(
+        "pages_in_time_share",
+        "pages complete within 10 s",
+        "share",
+        _of(flows.pages_in_time_share),
+        needs_tables=True,
+    ),
+    Quantity(
+        "flow_goodput_mbps",
+        "payload of bulk transfers and streams that arrived before their ends",
+        "Mbit/s",
+        _of(flows.flow_goodput_mbps),
+        whole_run=True,
+        needs_tables=True,
+    ),
+    Quantity(
+        "streams_playable_share",
+        "streams whose audio and video can be played",
+        "share",
+        _of(flows.streams_playable_share),
+        whole_run=True,
+        needs_tables=True,
     ),
 )
 

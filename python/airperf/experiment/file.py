@@ -7,6 +7,7 @@ out running it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +80,7 @@ def parse_experiment(text: str, name: str, scenario_text: str, scenario_name: st
     if not isinstance(common := data.get("common_random_numbers", True), bool):
         reader.problem("common_random_numbers", f"{common!r} is neither true nor false")
     variants = _variants(reader)
-    cuts = warmup is not None and warmup.kind != "none"
-    default = "analysis" if cuts else "summary"
-    level = reader.one_of(data.get("level", default), LEVELS, "level", "level")
-    if cuts and level == "summary":
-        reader.problem(
-            "level", "a run at level summary has no times to leave a warm-up out of", 'write "analysis"'
-        )
+    level = _level(reader, data, _above_summary(warmup, measures, variants))
     reader.finish()
     return Study(
         name=str(data.get("name", Path(name).stem)),
@@ -110,6 +105,24 @@ def parse_experiment(text: str, name: str, scenario_text: str, scenario_name: st
         warmup=str(data.get("warmup", "none")),
         common=common,
     )
+
+
+def _above_summary(warmup: Warmup | None, measures: tuple[str, ...], variants: Sequence[Variant]) -> str:
+    """What a run at level ``summary`` lacks of what is asked for; empty if nothing."""
+    if warmup is not None and warmup.kind != "none":
+        return "times to leave a warm-up out of"
+    named = [*measures]
+    for variant in variants:
+        named += [*variant.repetitions.of, *(variant.knee.criterion.measures if variant.knee else ())]
+    found = ((name, quantity(name)) for name in named)
+    return next((f"table for {name}" for name, one in found if one is not None and one.needs_tables), "")
+
+
+def _level(reader: Reader, data: dict[str, Any], lacks: str) -> str:
+    level = reader.one_of(data.get("level", "analysis" if lacks else "summary"), LEVELS, "level", "level")
+    if lacks and level == "summary":
+        reader.problem("level", f"a run at level summary has no {lacks}", 'write "analysis"')
+    return level
 
 
 def _measures(reader: Reader, data: dict[str, Any]) -> tuple[str, ...]:

@@ -56,6 +56,14 @@ def test_a_warmup_needs_tables(small: Path, call: Call) -> None:
     assert "no times to leave a warm-up out of" in call("experiment", str(small)).err
 
 
+def test_measures_of_pages_need_tables(small: Path, call: Call) -> None:
+    text = small.read_text().replace(', "queue_max.client"', ', "jain", "page_ms"')
+    small.write_text(text)
+    assert load_experiment(small).level == "analysis"
+    small.write_text(text.replace("seed = 7", 'seed = 7\nlevel = "summary"'))
+    assert "a run at level summary has no table for page_ms" in call("experiment", str(small)).err
+
+
 @pytest.mark.parametrize(
     ("find", "replace", "line", "message"),
     [
