@@ -33,7 +33,21 @@ ALLOWED: dict[str, set[str]] = {
     "load": {"units", "clock", "workload", "record"},
     # The proxy has the admission policy of the model, so that what was simulated is what runs.
     "proxy": {"units", "http"},
-    "python": {"units", "scenario", "record", "sim", "emu", "load", "analyze", "wire", "proxy", "http"},
+    # What was recorded is served as it was: no model has a part in it.
+    "host": set(),
+    "python": {
+        "units",
+        "scenario",
+        "record",
+        "sim",
+        "emu",
+        "load",
+        "analyze",
+        "wire",
+        "proxy",
+        "http",
+        "host",
+    },
 }
 
 # Measure, feed or test the whole house, and are part of no wheel.
@@ -44,7 +58,7 @@ RESERVED: dict[str, set[str]] = {
     "pyo3": {"python"},
     "arrow": {"record", "emu"},
     "parquet": {"record", "emu"},
-    "tokio": {"sim", "emu", "load", "proxy"},
+    "tokio": {"sim", "emu", "load", "proxy", "host"},
     "nix": {"clock", "sim", "emu", "load"},
     # record: free space and the atomic renaming of a run's folder; the features are checked below.
     # python: the number of an error.

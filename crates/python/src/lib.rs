@@ -7,6 +7,7 @@
 
 mod capture;
 mod error;
+mod host;
 mod lab;
 mod load;
 mod proxy;
@@ -15,7 +16,7 @@ mod scenario;
 
 use pyo3::prelude::*;
 
-/// What airperf computes in Rust: scenarios, the simulated and the emulated testbed, live loads, captures, a proxy.
+/// What airperf computes in Rust: scenarios, the simulated and the emulated testbed, live loads, captures, a proxy, sites.
 #[pymodule(name = "_core")]
 fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -26,5 +27,6 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     lab::add(module)?;
     load::add(module)?;
     proxy::add(module)?;
+    host::add(module)?;
     capture::add(module)
 }

@@ -25,7 +25,20 @@ from airperf import __version__
 from airperf.cli.output import complain
 from airperf.errors import AirperfError, InputError, NoSpace
 
-VERBS = ("run", "experiment", "study", "load", "report", "trace", "anonymize", "proxy", "replay", "doctor")
+VERBS = (
+    "run",
+    "experiment",
+    "study",
+    "load",
+    "report",
+    "trace",
+    "anonymize",
+    "host",
+    "browse",
+    "proxy",
+    "replay",
+    "doctor",
+)
 
 
 class Verbs(click.Group):

@@ -4,7 +4,10 @@ Every run happens in a worker process, which can be interrupted, limited in time
 the rest.
 """
 
+from airperf.testbed.browse import Browsed, browse, browser_version
+from airperf.testbed.browser import Wanted
 from airperf.testbed.engine import TESTBEDS, Need, clean, engine_id, lacking, probe, replay, substituted
+from airperf.testbed.host import Hosting, host_for, host_on_loopback, lacks_namespaces
 from airperf.testbed.interrupt import Interrupts
 from airperf.testbed.jobs import Done, Failed, Job, Outcome
 from airperf.testbed.pool import Pool
@@ -13,16 +16,24 @@ from airperf.testbed.proxy import Admission, run_proxy
 __all__ = [
     "TESTBEDS",
     "Admission",
+    "Browsed",
     "Done",
     "Failed",
+    "Hosting",
     "Interrupts",
     "Job",
     "Need",
     "Outcome",
     "Pool",
+    "Wanted",
+    "browse",
+    "browser_version",
     "clean",
     "engine_id",
+    "host_for",
+    "host_on_loopback",
     "lacking",
+    "lacks_namespaces",
     "probe",
     "replay",
     "run_proxy",

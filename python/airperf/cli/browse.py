@@ -1,0 +1,197 @@
+"""``airperf browse``: load a page with a real browser, cold, several times; times, waterfall, HAR.
+
+Model: docs/guide/browse-a-page.md. Leaves out the network: ``airperf host`` and ``airperf shell`` make one.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+from rich.table import Table
+
+from airperf import __version__
+from airperf.analysis import browsing
+from airperf.analysis.intervals import Interval
+from airperf.cli.options import FolderPath, json_flag
+from airperf.cli.output import ERR, add_row, number, print_json, say, show
+from airperf.errors import InputError
+from airperf.files import pretty_json, write_atomic
+from airperf.report.browse import browse_report, median
+from airperf.sites import open_site, read_recording, write_site
+from airperf.testbed import Browsed, Hosting, Wanted, browse, browser_version
+
+PARTLY = 3
+
+
+@click.command("browse")
+@click.argument("url")
+@click.option(
+    "--site", type=click.Path(exists=True, path_type=Path), help="Load it beside this recorded site."
+)
+@click.option("-n", "--repetitions", type=click.IntRange(1, 1_000), default=5, show_default=True)
+@click.option(
+    "--out", type=FolderPath, default=None, help="Folder for HARs, pictures, tables and the report."
+)
+@click.option("--filmstrip", is_flag=True, help="Take pictures while the page comes.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(1, 3_600), default=120.0, show_default=True)
+@click.option("--strict", is_flag=True, help="Of the site: answer recorded URLs alone.")
+@click.option("--no-think", is_flag=True, help="Of the site: answer at once.")
+@click.option("--http1", is_flag=True, help="Of the site: offer no HTTP/2.")
+@click.option(
+    "--no-sandbox", is_flag=True, help="Run Chromium without its sandbox, as root must; it is reported."
+)
+@click.option("--allow-target", is_flag=True, help="You may load this page, which is not in the lab.")
+@json_flag
+def command(
+    url: str,
+    site: Path | None,
+    repetitions: int,
+    out: Path | None,
+    filmstrip: bool,
+    timeout_s: float,
+    strict: bool,
+    no_think: bool,
+    http1: bool,
+    no_sandbox: bool,
+    allow_target: bool,
+    as_json: bool,
+) -> int:
+    """Load URL with Chromium in a fresh profile each time, and say how long it takes.
+
+    With --site the page comes from a recorded site (see airperf host) in a network namespace without a way
+    out. Otherwise URL must be on this machine, or inside airperf host, unless --allow-target.
+    """
+    _may_load(url, hosted=site is not None, allowed=allow_target)
+    sandbox = not no_sandbox
+    if sandbox and os.geteuid() == 0:
+        raise InputError("as root Chromium needs --no-sandbox; better run this as yourself")
+    wanted = Wanted(url, repetitions, timeout_s, filmstrip, sandbox)
+    hosting = Hosting(strict, not no_think, not http1)
+    version = browser_version()
+    with tempfile.TemporaryDirectory(prefix="airperf-site-") as name, ERR.status("loading") as status:
+        folder = None if site is None else _site(site, Path(name) / "site")
+        found, told = browse(
+            wanted, folder, hosting, lambda count: status.update(f"{count} of {repetitions} loads done")
+        )
+    pages = [browsing.page(one.events, one.timing, complete=one.complete) for one in found]
+    sums = browsing.loads(pages)
+    notes = _notes(told, sandbox=sandbox)
+    if not as_json:
+        _print(url, sums)
+    for note in notes:
+        say(f"note: {note}")
+    summary = _summary(url, pages, sums)
+    if out is not None:
+        about = {
+            "airperf": __version__,
+            "browser": version,
+            "site": site.name if site else "",
+            "notes": notes,
+        }
+        _write(out, url, found, pages, sums, about, summary)
+        say(f"report: {out / 'report.html'}")
+    if as_json:
+        print_json(summary | {"site": None if told is None else told["counts"], "notes": notes})
+    return PARTLY if sums.incomplete else 0
+
+
+def _may_load(url: str, *, hosted: bool, allowed: bool) -> None:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        raise InputError(f"{url!r} is no URL") from None
+    if parts.scheme not in {"http", "https"} or not host:
+        raise InputError(f"{url!r}: write http://… or https://…")
+    try:
+        here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        here = False
+    if not (hosted or allowed or here or "AIRPERF_CA" in os.environ):
+        raise InputError(
+            f"{host} is outside the lab: load it from a recording with --site, or, if you may, --allow-target"
+        )
+
+
+def _site(source: Path, folder: Path) -> Path:
+    if (source / "site.json").is_file():
+        return open_site(source).folder
+    recording, origin = read_recording(source)
+    return write_site(recording, folder, origin).folder
+
+
+def _notes(told: Mapping[str, Any] | None, *, sandbox: bool) -> list[str]:
+    notes = [] if sandbox else ["Chromium ran without its sandbox (--no-sandbox)."]
+    # Names that were looked up in vain are left to --json: most of them are the browser's own.
+    missed = [] if told is None else [miss for miss in told["misses"] if not miss.startswith("DNS ")]
+    if missed:
+        notes.append(f"Asked for and not recorded: {', '.join(missed[:5])}{' …' if len(missed) > 5 else ''}.")
+    return notes
+
+
+def _print(url: str, sums: browsing.Loads) -> None:
+    table = Table("", "mean", "95% interval", "n", box=None, title=url, title_justify="left")
+    rows: list[tuple[str, Interval]] = [
+        ("page load time (ms)", sums.load_ms),
+        ("parsed (ms)", sums.dom_ms),
+        ("first paint with content (ms)", sums.paint_ms),
+        ("requests", sums.requests),
+        ("received (KiB)", sums.kib),
+    ]
+    for what, value in rows:
+        between = "—" if value.low is None else f"{number(value.low)} … {number(value.high)}"
+        add_row(table, what, number(value.mean), between, str(value.n))
+    show(table)
+    if sums.variation is not None:
+        say(f"coefficient of variation of the load time: {sums.variation:.1%}")
+
+
+def _summary(url: str, pages: list[browsing.Page], sums: browsing.Loads) -> dict[str, Any]:
+    def shown(value: Interval) -> dict[str, Any]:
+        return {"mean": value.mean, "low": value.low, "high": value.high, "n": value.n}
+
+    names = ("load_ms", "dom_ms", "paint_ms", "requests", "kib")
+    return {
+        "schema": 1,
+        "url": url,
+        "loads": [
+            {"load_ms": p.load_ms, "dom_ms": p.dom_ms, "paint_ms": p.paint_ms, "bytes": p.bytes}
+            for p in pages
+        ],
+        **{name: shown(getattr(sums, name)) for name in names},
+        "variation": sums.variation,
+        "incomplete": sums.incomplete,
+    }
+
+
+def _write(
+    out: Path,
+    url: str,
+    found: list[Browsed],
+    pages: list[browsing.Page],
+    sums: browsing.Loads,
+    about: dict[str, Any],
+    summary: dict[str, Any],
+) -> None:
+    for place, (one, page) in enumerate(zip(found, pages, strict=True), 1):
+        write_atomic(out / f"load-{place}.har", pretty_json(browsing.har(page, __version__)))
+        write_atomic(out / f"load-{place}.png", one.screenshot)
+        for at, picture in one.frames:
+            after_ms = max(0, round((at - page.began) * 1e3))
+            write_atomic(out / f"load-{place}-{after_ms:06d}ms.jpg", picture)
+    page = median(pages)
+    drawn = found[next(place for place, one in enumerate(pages) if one is page)]
+    frames = [(max(0.0, (at - page.began) * 1e3), picture) for at, picture in drawn.frames]
+    pictures = {"The page when it was done": drawn.screenshot}
+    said = shlex.join(["airperf", *sys.argv[1:]])
+    browse_report(out / "report.html", url, said, pages, sums, pictures, frames, about)
+    write_atomic(out / "pages.json", pretty_json(summary))

@@ -1,0 +1,46 @@
+"""The program that loads pages in whatever network it is started in: ``python -m airperf.testbed.loads FILE``.
+
+FILE says what is wanted (``browser.Wanted`` as JSON); each load is written beside it as it is done. Leaves out
+the browser itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from airperf.errors import EnvironmentLacks, RunFailed
+from airperf.testbed.browser import Wanted, load
+
+
+def main() -> int:
+    """Loads as often as the file says, and writes each load beside it as it is done."""
+    path = Path(sys.argv[1])
+    wanted = Wanted(**json.loads(path.read_text(encoding="utf-8")))
+    wanted.spki = wanted.spki or os.environ.get("AIRPERF_CA_SPKI", "")
+    for repetition in range(1, wanted.repetitions + 1):
+        try:
+            loaded = load(wanted)
+        except (EnvironmentLacks, RunFailed) as error:
+            (path.parent / "problem").write_text(str(error), encoding="utf-8")
+            return 1
+        stem = path.parent / f"load-{repetition}"
+        (stem.with_suffix(".png")).write_bytes(loaded.screenshot)
+        for number, (_, picture) in enumerate(loaded.frames):
+            (path.parent / f"load-{repetition}-frame-{number}.jpg").write_bytes(picture)
+        content = {
+            "events": loaded.events,
+            "timing": loaded.timing,
+            "complete": loaded.complete,
+            "frames": [at for at, _ in loaded.frames],
+        }
+        partial = stem.with_suffix(".partial")
+        partial.write_text(json.dumps(content), encoding="utf-8")
+        partial.rename(stem.with_suffix(".json"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""Page loads: from the browser's events to times, and a real browser beside a hosted site."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airperf.analysis import browsing
+from airperf.cli.program import outcome
+from airperf.errors import EnvironmentLacks
+from airperf.testbed import lacks_namespaces
+
+Har = Callable[..., Path]
+
+
+def request(identity: str, url: str, at: float, **more: object) -> browsing.Event:
+    told = {
+        "requestId": identity,
+        "request": {"url": url, "method": "GET"},
+        "timestamp": at,
+        "wallTime": 1e9 + at,
+    }
+    return {"method": "Network.requestWillBeSent", "params": told | {"type": "Document"} | more}
+
+
+def response(identity: str, **timing: float) -> browsing.Event:
+    answer = {"status": 200, "protocol": "h2", "remoteIPAddress": "10.78.0.2", "timing": timing}
+    return {"method": "Network.responseReceived", "params": {"requestId": identity, "response": answer}}
+
+
+def finished(identity: str, at: float, size: int) -> browsing.Event:
+    told = {"requestId": identity, "timestamp": at, "encodedDataLength": size}
+    return {"method": "Network.loadingFinished", "params": told}
+
+
+EVENTS = [
+    request("1", "https://www.example.org/", 100.0),
+    response(
+        "1",
+        requestTime=100.001,
+        dnsStart=1,
+        dnsEnd=11,
+        connectStart=11,
+        connectEnd=71,
+        sslStart=31,
+        sslEnd=71,
+        sendEnd=72,
+        receiveHeadersEnd=112,
+    ),
+    finished("1", 100.150, 2_048),
+    request("2", "data:image/png;base64,x", 100.151),
+    request("3", "https://www.example.org/gone", 100.160),
+    {
+        "method": "Network.loadingFailed",
+        "params": {"requestId": "3", "timestamp": 100.2, "errorText": "net::ERR"},
+    },
+    {"method": "Page.loadEventFired", "params": {"timestamp": 100.250}},
+]
+
+
+def test_the_events_of_a_load_become_rows_and_times() -> None:
+    page = browsing.page(EVENTS, {"first-contentful-paint": 130.0, "domContentLoaded": 160.0}, complete=True)
+    assert page.load_ms == pytest.approx(250)
+    assert (page.dom_ms, page.paint_ms, page.bytes) == (160.0, 130.0, 2_048)
+    first, second = page.requests.to_dicts()
+    assert first["dns_ms"] == pytest.approx(10)
+    assert first["connect_ms"] == pytest.approx(20), "the handshake of TCP, without that of TLS"
+    assert first["tls_ms"] == pytest.approx(40)
+    assert (first["sent_ms"], first["first_byte_ms"]) == (pytest.approx(73), pytest.approx(113))
+    assert first["end_ms"] == pytest.approx(150)
+    assert (second["error"], second["status"]) == ("net::ERR", None)
+
+
+def test_a_redirect_is_a_request_of_its_own() -> None:
+    answer = {"status": 301, "timing": None}
+    again = request("1", "https://www.example.org/new", 100.05, redirectResponse=answer)
+    rows = browsing.page([EVENTS[0], again, finished("1", 100.1, 10)], {}, complete=True).requests.to_dicts()
+    assert [(row["url"][-4:], row["status"]) for row in rows] == [("org/", 301), ("/new", None)]
+    assert rows[0]["end_ms"] == pytest.approx(50)
+
+
+def test_a_load_that_was_not_complete_is_in_no_mean() -> None:
+    whole = browsing.page(EVENTS, {}, complete=True)
+    part = browsing.page(EVENTS[:3], {}, complete=False)
+    sums = browsing.loads([whole, whole, part])
+    assert (sums.load_ms.n, sums.incomplete) == (2, 1)
+    assert sums.variation == 0
+
+
+def test_the_har_has_the_times_of_the_rows() -> None:
+    log = browsing.har(browsing.page(EVENTS, {}, complete=True), "1")["log"]
+    timings = log["entries"][0]["timings"]
+    assert timings["connect"] == pytest.approx(60), "HAR counts TLS into it"
+    assert timings["ssl"] == pytest.approx(40)
+    total = sum(timings[key] for key in ("blocked", "dns", "connect", "send", "wait", "receive"))
+    assert total == pytest.approx(log["entries"][0]["time"])
+    assert log["pages"][0]["pageTimings"]["onLoad"] == pytest.approx(250)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("https://www.example.org/", "is outside the lab: load it from a recording with --site"),
+        ("file:///etc/passwd", "write http://… or https://…"),
+        ("http://[::1", "is no URL"),
+    ],
+)
+def test_pages_outside_the_lab_are_refused(url: str, message: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert outcome(["browse", url]) == 2
+    assert message in capfd.readouterr().err
+
+
+def why_not() -> str:
+    """What this machine lacks for a real browser beside a site; empty for nothing."""
+    try:
+        lacks_namespaces()
+    except EnvironmentLacks as error:
+        return str(error)
+    return "" if shutil.which("chromium") else "chromium is not installed"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(why_not()), reason=why_not() or "nothing lacks")
+def test_a_page_of_three_origins_is_loaded_and_reported(
+    har: Har, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    words = ["browse", "https://www.example.org/", "--site", str(har()), "-n", "2", "--filmstrip", "--json"]
+    words += ["--no-sandbox"] if os.geteuid() == 0 else []
+    code = outcome([*words, "--out", str(out)])
+    told = json.loads(capfd.readouterr().out)
+    assert code == 0
+    assert told["load_ms"]["n"] == 2
+    assert told["site"]["exact"] >= 6, "each load is cold: nothing is in a cache"
+    har_log = json.loads((out / "load-1.har").read_text())["log"]
+    urls = [entry["request"]["url"] for entry in har_log["entries"]]
+    assert "https://static.example.net/s.css" in urls
+    assert {entry["response"]["httpVersion"] for entry in har_log["entries"][:3]} == {"h2"}
+    assert (out / "load-2.png").read_bytes().startswith(b"\x89PNG")
+    page = (out / "report.html").read_text()
+    assert "Filmstrip" in page
+    assert "http://" not in page.replace("http://www.w3.org/", "")
