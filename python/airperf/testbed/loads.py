@@ -1,7 +1,7 @@
-"""The program that loads pages in whatever network it is started in: ``python -m airperf.testbed.loads FILE``.
+"""The program that loads pages in whatever network it is started in.
 
-FILE says what is wanted (``browser.Wanted`` as JSON); each load is written beside it as it is done. Leaves out
-the browser itself.
+``python -m airperf.testbed.loads FILE``: FILE says what is wanted (``browser.Wanted`` as JSON); each load is
+written beside it as it is done. Leaves out the browser itself.
 """
 
 from __future__ import annotations
