@@ -13,7 +13,7 @@ import click
 from rich.table import Table
 
 from airperf.cli.output import add_row, print_json, say, show
-from airperf.testbed import TESTBEDS, clean, lacking, probe
+from airperf.testbed import TESTBEDS, clean, host_need, lacking, probe
 
 
 def state_dir() -> Path:
@@ -32,7 +32,7 @@ def command(as_json: bool, do_clean: bool) -> int:
     if do_clean:
         removed = clean(state_dir())
         say(f"removed: {', '.join(map(str, removed.get('removed', []))) or 'nothing was left'}")
-    needs = probe()
+    needs = [*probe(), host_need()]
     if as_json:
         print_json({"schema": 1, "needs": [need.json() for need in needs]})
     else:

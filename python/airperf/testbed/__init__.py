@@ -7,7 +7,7 @@ the rest.
 from airperf.testbed.browse import Browsed, browse, browser_version
 from airperf.testbed.browser import Wanted
 from airperf.testbed.engine import TESTBEDS, Need, clean, engine_id, lacking, probe, replay, substituted
-from airperf.testbed.host import Hosting, host_for, host_on_loopback, lacks_namespaces
+from airperf.testbed.host import Hosting, host_for, host_need, host_on_loopback, lacks_namespaces
 from airperf.testbed.interrupt import Interrupts
 from airperf.testbed.jobs import Done, Failed, Job, Outcome
 from airperf.testbed.pool import Pool
@@ -31,6 +31,7 @@ __all__ = [
     "clean",
     "engine_id",
     "host_for",
+    "host_need",
     "host_on_loopback",
     "lacking",
     "lacks_namespaces",

@@ -20,6 +20,7 @@ from typing import Any
 
 from airperf import _core
 from airperf.errors import EnvironmentLacks, InputError
+from airperf.testbed.engine import Need
 from airperf.testbed.interrupt import Interrupts
 
 
@@ -84,13 +85,23 @@ def _unshare() -> list[str]:
     return ["unshare", *own, "--net", "--mount"]
 
 
+def host_need() -> Need:
+    """What ``airperf host`` needs of this machine."""
+    missing = [name for name in ("unshare", "mount") if shutil.which(name) is None]
+    if missing:
+        why, ok = f"{' and '.join(missing)} not installed", False
+        remedy = "apt-get install util-linux mount"
+    else:
+        tried = subprocess.run([*_unshare(), "--", "true"], capture_output=True, text=True, check=False)
+        ok, why = tried.returncode == 0, tried.stderr.strip() or "unshare makes them"
+        remedy = "run as root, or allow unprivileged user namespaces; airperf host --rewrite needs none"
+    return Need("host: network namespaces", ok=ok, why=why, remedy=remedy)
+
+
 def lacks_namespaces() -> None:
     """Raises ``EnvironmentLacks`` where a network namespace cannot be made, with what to do."""
-    if shutil.which("unshare") is None or shutil.which("mount") is None:
-        raise EnvironmentLacks("unshare and mount are not installed (Debian: util-linux, mount)")
-    tried = subprocess.run([*_unshare(), "--", "true"], capture_output=True, text=True, check=False)
-    if tried.returncode:
+    namespaces = host_need()
+    if not namespaces.ok:
         raise EnvironmentLacks(
-            f"no network namespace can be made here ({tried.stderr.strip()}): run as root, or allow "
-            "unprivileged user namespaces; --rewrite needs none"
+            f"no network namespace can be made here ({namespaces.why}): {namespaces.remedy}"
         )
