@@ -56,7 +56,7 @@ def command(
     duration: str | None,
     as_json: bool,
 ) -> int:
-    """Host SOURCE (a HAR or WARC file, a folder, or a site kept before) and run COMMAND beside it.
+    """Host SOURCE (a HAR or WARC file, a folder, a page file, or a site kept before), run COMMAND beside it.
 
     COMMAND (default: your shell) runs in a network namespace whose only hosts are the recorded ones, each at
     an address of its own, with their names, certificates, and HTTP/1.1 and HTTP/2. Whoever was recorded is

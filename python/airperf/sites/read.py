@@ -14,6 +14,7 @@ from airperf.errors import InputError
 from airperf.sites.folder import read_folder
 from airperf.sites.form import Kept, Recording
 from airperf.sites.har import read_har
+from airperf.sites.page import read_page
 from airperf.sites.warc import read_warc
 
 MOST_FILE_BYTES = 2 << 30
@@ -21,7 +22,7 @@ GZIP = b"\x1f\x8b"  # RFC 1952 §2.3.1
 
 
 def read_recording(path: Path, kept: Kept | None = None) -> tuple[Recording, dict[str, Any]]:
-    """The recording in a HAR or WARC file (gzip or not) or a folder, and where it is from.
+    """The recording in a HAR or WARC file (gzip or not), a folder or a page file, and where it is from.
 
     Raises ``InputError`` where nothing can be made of it.
     """
@@ -36,6 +37,9 @@ def read_recording(path: Path, kept: Kept | None = None) -> tuple[Recording, dic
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     source: dict[str, Any] = {"sha256": hashlib.sha256(data).hexdigest()}
+    if path.suffix == ".toml":
+        read_page(data, path.name, recording)
+        return recording, {"kind": "page", **source}
     if data.startswith(b"WARC/") or (data.startswith(GZIP) and _begins_with_warc(data)):
         read_warc(data, path.name, recording)
         return recording, {"kind": "warc", **source}

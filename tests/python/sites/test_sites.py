@@ -231,3 +231,49 @@ def test_names_that_are_not_ascii_are_as_on_the_wire() -> None:
     assert recording.add("GET", "https://bücher.example/straße?q=ä b", 200, [], b"")
     assert list(recording.origins) == [("https", "xn--bcher-kva.example", 443)]
     assert recording.entries[0]["target"] == "/stra%C3%9Fe?q=%C3%A4%20b"
+
+
+PAGES = sorted((Path(__file__).parents[3] / "scenarios" / "pages").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=[path.stem for path in PAGES])
+def test_a_page_has_the_statistics_that_were_published(path: Path) -> None:
+    recording, _ = read_recording(path)
+    again, _ = read_recording(path)
+    assert recording.entries == again.entries, "the same file gives the same bytes"
+    published = {
+        "pam2004-mail": (4, 11, 36.7, 11.0),
+        "pam2004-yahoo": (6, 16, 60.3, 36.0),
+        "pam2004-amazon": (3, 42, 91.9, 46.8),
+        "pam2004-cnn": (6, 67, 186.8, 22.3),
+    }
+    sizes = [entry["body_bytes"] for entry in recording.entries]
+    found = (len(recording.origins), len(sizes), round(sum(sizes) / 1024, 1), round(max(sizes) / 1024, 1))
+    assert found == published[path.stem]
+    page = recording.bodies[recording.entries[0]["body"]].decode("ascii")
+    assert page.count("<img src=") == len(sizes) - 1
+    assert len(gzip.compress(page.encode())) < 0.5 * len(page), "a page of words compresses"
+    pictures = [recording.bodies[entry["body"]] for entry in recording.entries[1:]]
+    assert all(picture.startswith(b"GIF89a") and picture.endswith(b"\x3b") for picture in pictures)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("objects = 0", "objects = 0; wanted a whole number"),
+        ("hosts = 50", "50 hosts for 16 objects"),
+        ('bytes = "99MB"', "16 objects of at most 36864 octets cannot have 99000000 in all"),
+        ('bytes = "ten"', "not a size"),
+        ("colour = 1", "there is no key 'colour'"),
+        ("schema = 2", "schema version 2"),
+        ("objects = ", "Invalid value"),
+    ],
+)
+def test_a_page_that_cannot_be_is_refused(tmp_path: Path, change: str, message: str) -> None:
+    text = next(path for path in PAGES if path.stem == "pam2004-yahoo").read_text()
+    key = change.partition(" = ")[0]
+    kept = [line for line in text.splitlines() if not line.startswith(f"{key} =")]
+    path = tmp_path / "page.toml"
+    path.write_text("\n".join([*kept, change]))
+    with pytest.raises(InputError, match=message):
+        read_recording(path)
