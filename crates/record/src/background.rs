@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use crate::{Row, TableWriter, WriteError};
 
 /// Rows handed over at once.
-const BATCH: usize = 4 * 1024;
+const BATCH: usize = 1024;
 /// Batches that wait at most.
 const WAITING: usize = 4;
 

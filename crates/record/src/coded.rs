@@ -19,7 +19,14 @@ use crate::chunk::{ByHand, Chunk, Described, hybrid, levels};
 /// The code of null.
 const NULL: u32 = u32::MAX;
 /// Codes that are found without a hash table.
-const AT_HAND: usize = 64;
+pub(crate) const AT_HAND: usize = 256;
+
+/// Where a key is looked for first.
+#[inline]
+pub(crate) fn at_hand(key: u64) -> usize {
+    // The golden ratio spreads what differs in few digits.
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % AT_HAND
+}
 
 /// What tells the texts of one column apart: a number, and of which kind it is.
 pub(crate) type Key = (u128, u8);
@@ -48,10 +55,9 @@ impl Texts {
     /// Adds the text that `key` stands for; `make` makes it when it is new.
     #[inline]
     pub(crate) fn append(&mut self, key: Key, make: impl FnOnce() -> String) {
-        let place =
-            (((key.0 as u64) ^ (key.0 >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize;
-        let (at_hand, code) = self.at_hand[place % AT_HAND];
-        let code = if at_hand == key { code } else { self.look_up(place % AT_HAND, key, make) };
+        let place = at_hand(key.0 as u64 ^ (key.0 >> 64) as u64);
+        let (at_hand, code) = self.at_hand[place];
+        let code = if at_hand == key { code } else { self.look_up(place, key, make) };
         self.codes.push(code);
     }
 

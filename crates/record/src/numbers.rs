@@ -18,7 +18,7 @@ use parquet::errors::Result;
 use parquet::file::statistics::{Statistics, ValueStatistics};
 
 use crate::chunk::{ByHand, Chunk, Described, hybrid, levels, sized, varint};
-use crate::coded::codes;
+use crate::coded::{AT_HAND, at_hand, codes};
 
 /// Differences of a block, and of each part that has a width of its own.
 const BLOCK: usize = 128;
@@ -126,8 +126,12 @@ impl<T: Number> Numbers<T> {
         if described.column.max_def_level() > 0 {
             levels(&self.known, out);
             if self.known.contains(&false) {
-                let mut known = self.known.iter();
-                self.values.retain(|_| known.next().copied().unwrap_or(true));
+                if self.known.contains(&true) {
+                    let mut known = self.known.iter();
+                    self.values.retain(|_| known.next().copied().unwrap_or(true));
+                } else {
+                    self.values.clear();
+                }
             }
             self.known.clear();
         }
@@ -149,18 +153,19 @@ impl<T: Number> Numbers<T> {
         let rows = self.levels(described, &mut data);
         let mut known: HashMap<u64, u32> = HashMap::new();
         let mut words = Vec::new();
-        let mut before = None;
+        let mut recent = [None; AT_HAND];
         let mut places = Vec::with_capacity(self.values.len());
         for value in &self.values {
             let bits = value.bits();
-            let place = match before {
-                Some((same, place)) if same == bits => place,
+            let at_hand = &mut recent[at_hand(bits)];
+            let place = match at_hand {
+                Some((same, place)) if *same == bits => *place,
                 _ => *known.entry(bits).or_insert_with(|| {
                     words.extend_from_slice(&bits.to_le_bytes()[..T::OCTETS]);
                     (words.len() / T::OCTETS - 1) as u32
                 }),
             };
-            before = Some((bits, place));
+            *at_hand = Some((bits, place));
             places.push(place);
         }
         self.values.clear();
