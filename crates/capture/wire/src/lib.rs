@@ -25,6 +25,7 @@ pub use view::frame::{Fcs, Frame, Link, Payload};
 pub use view::ip::{Fragment, Ip, IpError, PROTOCOL_TCP, PROTOCOL_UDP, Transport, TransportError};
 pub use view::ipv4::{Ipv4, Ipv4Error};
 pub use view::ipv6::Ipv6Error;
+pub use view::plain::PlainTcp;
 pub use view::radio::{Airtime, Ampdu, Guard, Modulation, Radio, Width};
 pub use view::tcp::{Flags, Tcp, TcpError};
 pub use view::tcp_option::{Options, TcpOption, sack_blocks};

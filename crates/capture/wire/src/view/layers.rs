@@ -13,7 +13,7 @@ use crate::view::tunnel;
 /// Most tags, labels and tunnels around a packet.
 pub(crate) const MOST_LAYERS: u8 = 8;
 /// Largest payload of an Ethernet frame (IEEE 802.3-2022 §3.2.7); above it frames are jumbo.
-const ETHERNET_MTU: usize = 1_500;
+pub(crate) const ETHERNET_MTU: usize = 1_500;
 /// No card sends longer jumbo frames; longer packets come from a host's offload.
 const LONGEST_JUMBO: usize = 9_216;
 

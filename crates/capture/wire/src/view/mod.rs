@@ -16,6 +16,7 @@ pub(crate) mod ip;
 pub(crate) mod ipv4;
 pub(crate) mod ipv6;
 pub(crate) mod layers;
+pub(crate) mod plain;
 pub(crate) mod radio;
 pub(crate) mod tcp;
 pub(crate) mod tcp_option;

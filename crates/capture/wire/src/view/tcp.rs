@@ -98,31 +98,37 @@ impl<'a> Tcp<'a> {
     }
 
     /// Sender's port.
+    #[inline]
     pub fn source_port(&self) -> u16 {
         u16_at(self.head, 0)
     }
 
     /// Receiver's port.
+    #[inline]
     pub fn destination_port(&self) -> u16 {
         u16_at(self.head, 2)
     }
 
     /// Sequence number of the first octet, or of the SYN.
+    #[inline]
     pub fn seq(&self) -> u32 {
         u32_at(self.head, 4)
     }
 
     /// The next octet expected; valid with [`Flags::ACK`].
+    #[inline]
     pub fn ack(&self) -> u32 {
         u32_at(self.head, 8)
     }
 
     /// Control bits.
+    #[inline]
     pub fn flags(&self) -> Flags {
         Flags(self.head[13])
     }
 
     /// Where urgent data ends, from the sequence number; valid with [`Flags::URG`].
+    #[inline]
     pub fn urgent(&self) -> u16 {
         u16_at(self.head, 18)
     }
@@ -134,18 +140,39 @@ impl<'a> Tcp<'a> {
     }
 
     /// Window, not scaled.
+    #[inline]
     pub fn window(&self) -> u16 {
         u16_at(self.head, 14)
     }
 
     /// Octets of payload as sent.
+    #[inline]
     pub fn payload_len(&self) -> usize {
         self.length - self.header
     }
 
     /// The payload as far as it was captured.
+    #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.bytes.get(self.header..).unwrap_or_default()
+    }
+
+    /// The header as far as it was captured.
+    #[inline]
+    pub fn header(&self) -> &'a [u8] {
+        self.bytes.get(..self.header).unwrap_or(self.bytes)
+    }
+
+    /// Whether all of the header was captured.
+    #[inline]
+    pub(crate) fn is_header_whole(&self) -> bool {
+        self.bytes.len() >= self.header
+    }
+
+    /// Octets of the segment as sent, header included.
+    #[inline]
+    pub fn total_len(&self) -> usize {
+        self.length
     }
 
     /// The options, as far as they were captured and well-formed.

@@ -1,6 +1,8 @@
 //! Whatever the bytes are, they are read or refused, within what was captured.
 
-use airperf_wire::{LinkType, Payload, Transport};
+use std::net::IpAddr;
+
+use airperf_wire::{Fcs, Frame, LinkType, Payload, PlainTcp, Transport};
 use proptest::prelude::*;
 
 use crate::make::{
@@ -28,10 +30,31 @@ fn exhaust(shots: &Shots) {
             }
             _ => {}
         }
+        if let Some(plain) = PlainTcp::read(record, bytes) {
+            same(&plain, bytes, &frame);
+        }
         let _ = (frame.airtime(), frame.link.transmitter(), frame.link.receiver());
         let words = shots.decoder.describe(record, bytes).to_string();
         assert!(words.chars().all(|c| c == '\n' || !c.is_control()), "{words:?}");
     }
+}
+
+/// What is read in one step is what the decoder reads.
+fn same(plain: &PlainTcp<'_>, bytes: &[u8], frame: &Frame<'_>) {
+    let Payload::Ip(ip) = frame.payload else { panic!("{frame:?}") };
+    let link = frame.link.transmitter().zip(frame.link.receiver());
+    assert_eq!((plain.link, frame.fcs), (link, Fcs::Absent));
+    assert!(frame.anomalies.is_empty() && frame.bytes.len() == bytes.len(), "{frame:?}");
+    assert_eq!(
+        (IpAddr::from(plain.source), IpAddr::from(plain.destination)),
+        (ip.source(), ip.destination())
+    );
+    assert_eq!(
+        (u32::from(plain.identification), plain.total_len as usize, None),
+        (ip.identification(), ip.total_len(), ip.fragment())
+    );
+    assert_eq!(ip.transport(), Ok(Transport::Tcp(plain.tcp)));
+    assert!(bytes.get(plain.at..).is_some_and(|rest| rest.starts_with(ip.payload())));
 }
 
 fn packet(ip: &airperf_wire::Ip<'_>, within: impl Fn(&[u8]) -> bool) {
@@ -75,6 +98,8 @@ fn good() -> Vec<(LinkType, Vec<u8>)> {
             LinkType::ETHERNET,
             ethernet(0x0800, &ipv4(47, &[&[0x20, 0, 8, 0, 0, 0, 0, 1][..], &packet].concat())),
         ),
+        (LinkType::ETHERNET, ethernet(0x0800, &[&packet[..], &[0; 9]].concat())),
+        (LinkType::RAW, packet.clone()),
         (LinkType::RAW, ipv6(0, &chain)),
         (LinkType::IEEE802_11, with_fcs(&aggregate)),
         (LinkType::IEEE802_11, beacon),
@@ -104,7 +129,7 @@ proptest! {
 
     #[test]
     fn fault_25_damaged_frames_are_read_or_refused(
-        which in 0usize..12, cut in 0usize..100,
+        which in 0usize..14, cut in 0usize..100,
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
     ) {
         let (link, mut frame) = good().swap_remove(which);
@@ -114,6 +139,16 @@ proptest! {
         }
         exhaust(&Shots::read(pcap(link, [(&frame[..length - cut.min(length)], length), (&frame[..], length)])));
     }
+}
+
+#[test]
+fn plain_frames_are_read_in_one_step() {
+    let is_plain = |(link, frame): &(LinkType, Vec<u8>)| {
+        let shots = Shots::of(*link, std::slice::from_ref(frame));
+        let (record, bytes) = &shots.records[0];
+        PlainTcp::read(record, bytes).is_some()
+    };
+    assert_eq!(good().iter().filter(|frame| is_plain(frame)).count(), 2);
 }
 
 #[test]
