@@ -197,6 +197,12 @@ impl Connection {
         place
     }
 
+    /// Whether both sides go on and nothing is odd: nothing but octets in order and acknowledgements is awaited.
+    pub(crate) fn is_steady(&self) -> bool {
+        let ends = self.fin_up || self.fin_down || self.reset || self.over;
+        self.established && !ends && self.up.is_steady() && self.down.is_steady()
+    }
+
     /// Word of `packets.kind` for a segment.
     #[inline]
     pub(crate) fn kind_of(&self, up: bool, flags: Flags, length: u64) -> &'static str {

@@ -52,8 +52,9 @@ impl Novelty {
 /// One direction of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Half {
-    /// The sequence number at distance 0, once known.
-    zero: Option<u32>,
+    /// The sequence number at distance 0, once any is known.
+    zero: u32,
+    begun: bool,
     /// Distance of the first octet of the stream as far as is known: 1 after a SYN.
     origin: u64,
     /// Highest distance seen, from which others are unwrapped.
@@ -81,15 +82,16 @@ impl Half {
 
     /// A SYN with this number; another one than before begins anew.
     pub(crate) fn begin(&mut self, initial: u32) {
-        let again = self.zero == Some(initial) && self.origin == 1;
-        if !again && self.zero.is_some() && !self.syn_sent && self.distance(initial) < self.origin {
+        let again = self.begun && self.zero == initial && self.origin == 1;
+        if !again && self.begun && !self.syn_sent && self.distance(initial) < self.origin {
             // It comes after what it began: sniffers see packets out of order.
             self.origin = self.distance(initial) + 1;
         } else if !again {
             let Self { segments, retransmissions, .. } = *self;
             let arrived = self.arrived.take().map(|_| Box::default());
             *self = Self {
-                zero: Some(initial),
+                zero: initial,
+                begun: true,
                 origin: 1,
                 arrived,
                 segments,
@@ -102,9 +104,11 @@ impl Half {
 
     /// The first number seen where no SYN was: that of a segment, or of an acknowledgement of one.
     pub(crate) fn begin_late(&mut self, number: u32, of_a_segment: bool) {
-        let zero = *self.zero.get_or_insert(number.wrapping_sub(ROOM + 1));
+        if !self.begun {
+            (self.zero, self.begun) = (number.wrapping_sub(ROOM + 1), true);
+        }
         if self.origin == 0 {
-            self.highest = u64::from(number.wrapping_sub(zero));
+            self.highest = u64::from(number.wrapping_sub(self.zero));
             self.origin = self.highest;
         } else if of_a_segment && !self.seen {
             self.origin = self.distance(number);
@@ -114,7 +118,7 @@ impl Half {
 
     /// Whether a first number is known.
     pub(crate) fn has_begun(&self) -> bool {
-        self.zero.is_some()
+        self.begun
     }
 
     /// Whether any of its segments but RSTs was seen.
@@ -129,14 +133,16 @@ impl Half {
 
     /// The initial sequence number, where the SYN was seen.
     pub(crate) fn initial(&self) -> Option<u32> {
-        self.zero.filter(|_| self.syn_sent).map(|zero| zero.wrapping_add(self.origin as u32).wrapping_sub(1))
+        (self.begun && self.syn_sent).then(|| self.zero.wrapping_add(self.origin as u32).wrapping_sub(1))
     }
 
     /// The distance of a sequence number, nearest to the highest so far; 0 while none is known.
     #[inline]
     pub(crate) fn distance(&self, number: u32) -> u64 {
-        let Some(zero) = self.zero else { return 0 };
-        let near = zero.wrapping_add(self.highest as u32);
+        if !self.begun {
+            return 0;
+        }
+        let near = self.zero.wrapping_add(self.highest as u32);
         let step = i64::from(number.wrapping_sub(near) as i32);
         self.highest.saturating_add_signed(step)
     }
@@ -204,6 +210,34 @@ impl Half {
         self.highest = self.highest.max(end + u64::from(flags.has(Flags::FIN)));
         self.retransmissions += u32::from(novelty.is_retransmission());
         novelty
+    }
+
+    /// Whether it goes on from its SYN, without a gap and without an end.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.syn_sent && self.seen && !self.fin.is_known() && self.arrived.is_none() && !self.may_have_gap()
+    }
+
+    /// The sequence number after the highest distance sent.
+    #[inline]
+    pub(crate) fn next_number(&self) -> u32 {
+        self.zero.wrapping_add(self.highest as u32)
+    }
+
+    /// Whether the highest distance sent is that of an octet, so that more octets can simply follow.
+    #[inline]
+    pub(crate) fn ends_in_octets(&self) -> bool {
+        self.sent.end() == self.highest
+    }
+
+    /// Records a segment that begins after all that was sent, on a direction that [`Self::is_steady`]: what
+    /// [`Self::send`] and [`Self::arrive`] would, if it carries any octets and the direction [`Self::ends_in_octets`].
+    #[inline]
+    pub(crate) fn go_on(&mut self, payload: u64) {
+        self.segments += 1;
+        self.highest += payload;
+        if payload > 0 {
+            self.sent.extend(payload);
+        }
     }
 
     /// Records that the peer acknowledged everything before this distance; says whether that is news.

@@ -60,6 +60,7 @@ impl Options {
             max_connections: self.max_connections.unwrap_or(usual.max_connections).max(1),
             series_interval_ns: self.series_interval_ns.unwrap_or(usual.series_interval_ns).max(1),
             filter: self.filter(sources),
+            ..usual
         }
     }
 

@@ -11,6 +11,7 @@ use std::net::IpAddr;
 
 use airperf_record::capture::{RetransmissionRow, SEGMENT_TYPES, SeriesRow};
 
+use super::flows::Wants;
 use super::series::{Counts, Intervals};
 
 /// Clients of one shard that are told apart.
@@ -46,13 +47,14 @@ pub(crate) struct Clients {
     interval_ns: u64,
     cells: usize,
     overflow: u64,
+    wants: Wants,
 }
 
 impl Clients {
-    /// No clients yet; `interval_ns` as in [`Options`](crate::capture::Options).
-    pub(crate) fn new(interval_ns: u64) -> Self {
+    /// No clients yet; `interval_ns` as in [`Options`](crate::capture::Options). What nobody `wants` is not counted.
+    pub(crate) fn new(interval_ns: u64, wants: Wants) -> Self {
         let interval_ns = interval_ns.max(1);
-        Self { numbers: HashMap::new(), clients: Vec::new(), interval_ns, cells: 0, overflow: 0 }
+        Self { numbers: HashMap::new(), clients: Vec::new(), interval_ns, cells: 0, overflow: 0, wants }
     }
 
     /// The client with this address; ask once per connection.
@@ -76,6 +78,9 @@ impl Clients {
 
     #[inline]
     fn sent(&mut self, client: Client, kind: &str) -> Option<&mut Sent> {
+        if !self.wants.retransmissions {
+            return None;
+        }
         let place = place(kind);
         self.clients.get_mut(client.0 as usize)?.sent.get_mut(place)
     }
@@ -121,6 +126,9 @@ impl Clients {
 
     #[inline]
     fn count(&mut self, client: Client, time_ns: u64, add: impl FnOnce(&mut Counts)) {
+        if !self.wants.series {
+            return;
+        }
         let Some(of_client) = self.clients.get_mut(client.0 as usize) else { return };
         let (cell, is_new) = of_client.series.at(time_ns);
         add(cell);
@@ -214,6 +222,9 @@ fn place(kind: &str) -> usize {
 mod tests {
     use super::*;
 
+    const ALL: Wants =
+        Wants { connections: true, exchanges: true, segments: true, series: true, retransmissions: true };
+
     fn address(n: u32) -> IpAddr {
         IpAddr::V4(n.into())
     }
@@ -226,7 +237,7 @@ mod tests {
 
     #[test]
     fn tcp_and_mac_retransmissions_are_counted_apart_by_type() {
-        let mut clients = Clients::new(1_000);
+        let mut clients = Clients::new(1_000, ALL);
         let one = clients.client(address(1));
         clients.segment(one, "request", false);
         clients.segment(one, "request", true);
@@ -245,8 +256,8 @@ mod tests {
 
     #[test]
     fn shards_add_up_to_what_one_shard_counts() {
-        let mut parts = [Clients::new(10), Clients::new(10), Clients::new(10)];
-        let mut whole = Clients::new(10);
+        let mut parts = [Clients::new(10, ALL), Clients::new(10, ALL), Clients::new(10, ALL)];
+        let mut whole = Clients::new(10, ALL);
         for i in 0..1_000_u64 {
             let from = address((i % 7) as u32);
             let kind = SEGMENT_TYPES[(i % 9) as usize];
@@ -266,7 +277,7 @@ mod tests {
 
     #[test]
     fn memory_does_not_grow_with_clients_or_time() {
-        let mut clients = Clients::new(1);
+        let mut clients = Clients::new(1, ALL);
         for i in 0..200_000_u64 {
             let client = clients.client(address(i as u32));
             clients.packet(client, i, 100, 0);

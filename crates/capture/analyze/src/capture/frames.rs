@@ -9,7 +9,7 @@ use airperf_record::MacAddress;
 use airperf_record::WriteError;
 use airperf_record::capture::FrameRow;
 use airperf_wire::container::Record;
-use airperf_wire::{Frame, Link, Payload};
+use airperf_wire::{Fcs, Frame, Link, PROTOCOL_TCP, Payload, PlainTcp};
 
 use super::mac::View;
 use super::tables::Rows;
@@ -36,7 +36,51 @@ impl FrameTable {
         bytes: u32,
         view: Option<View>,
     ) -> Result<(), WriteError> {
-        self.waiting.push_back(row(record, frame, bytes, view));
+        self.add(row(record, frame, bytes, view), view)
+    }
+
+    /// Adds a plain frame, as [`Self::frame`].
+    ///
+    /// # Errors
+    /// Those of the table.
+    #[inline]
+    pub(crate) fn plain(&mut self, record: &Record, plain: &PlainTcp<'_>) -> Result<(), WriteError> {
+        let (transmitter, receiver) = plain.link.unzip();
+        let row = FrameRow {
+            frame: record.number,
+            time_ns: u64::try_from(record.time_ns).unwrap_or(0),
+            interface: record.interface,
+            bytes: record.original,
+            captured: record.captured,
+            kind: if plain.link.is_some() { "ethernet" } else { "ip" },
+            transmitter: transmitter.map(MacAddress),
+            receiver: receiver.map(MacAddress),
+            group: receiver.is_some_and(|address| address[0] & 1 == 1),
+            sequence: None,
+            fragment: None,
+            retry: None,
+            fcs: Fcs::Absent.name(),
+            view: None,
+            protected: None,
+            rate_bps: None,
+            signal_dbm: None,
+            airtime_ns: None,
+            acknowledged: None,
+            source: Some(plain.source.into()),
+            destination: Some(plain.destination.into()),
+            protocol: Some(PROTOCOL_TCP),
+            ip_bytes: Some(plain.total_len),
+        };
+        self.add(row, None)
+    }
+
+    #[inline]
+    fn add(&mut self, row: FrameRow, view: Option<View>) -> Result<(), WriteError> {
+        if view.is_none() && self.waiting.is_empty() {
+            // Nothing of 802.11 so far.
+            return self.rows.push(row);
+        }
+        self.waiting.push_back(row);
         if self.waiting.len() > WAITING
             && let Some(row) = self.waiting.pop_front()
         {

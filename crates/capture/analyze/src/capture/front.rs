@@ -3,9 +3,13 @@
 //!
 //! Leaves out what needs only the packets of one connection, which is most of the work (`flows`).
 
+use std::net::IpAddr;
+
 use airperf_record::WriteError;
 use airperf_wire::container::{Batch, Record};
-use airperf_wire::{Anomalies, Anomaly, Decoder, Flags, Frame, Ip, Link, Payload, Transport, TransportError};
+use airperf_wire::{
+    Anomalies, Anomaly, Decoder, Flags, Frame, Ip, Link, Payload, PlainTcp, Tcp, Transport, TransportError,
+};
 
 use super::application::quic::Quic;
 use super::flows::{Carried, Octets, Packet, Pair, SHARDS, Secret, Way};
@@ -86,6 +90,14 @@ struct Arrival {
     way: Way,
 }
 
+/// Whose a segment is.
+struct Ends {
+    source: IpAddr,
+    destination: IpAddr,
+    /// Identification of its packet; `None` for IPv6.
+    identification: Option<u16>,
+}
+
 /// Takes records in order.
 pub(crate) struct Front {
     pub(crate) decoder: Decoder,
@@ -97,12 +109,15 @@ pub(crate) struct Front {
     filter: Filter,
     filters_packets: bool,
     strict_checksum: bool,
+    /// Whether plain frames are read by [`PlainTcp`].
+    short_cuts: bool,
 }
 
 impl Front {
     /// Begins with no record seen.
     pub(crate) fn new(options: &Options, ordered: Ordered) -> Self {
         let filter = options.filter.clone();
+        let filters_packets = !filter.hosts.is_empty() || !filter.ports.is_empty();
         Self {
             decoder: Decoder::new(),
             ordered,
@@ -110,9 +125,10 @@ impl Front {
             quic: Quic::default(),
             read: Read::default(),
             secret: Secret::new(),
-            filters_packets: !filter.hosts.is_empty() || !filter.ports.is_empty(),
+            filters_packets,
             filter,
             strict_checksum: options.strict_checksum,
+            short_cuts: options.short_cuts && !filters_packets,
         }
     }
 
@@ -123,14 +139,46 @@ impl Front {
         reassembled.clear();
         self.decoder.learn(batch);
         for (index, record) in batch.records().iter().enumerate() {
-            if self.filter.has_time(record.time_ns) {
-                self.record(index as u32, record, batch.bytes(record), lists, reassembled)?;
+            if !self.filter.has_time(record.time_ns) {
+                continue;
+            }
+            let bytes = batch.bytes(record);
+            match PlainTcp::read(record, bytes).filter(|_| self.short_cuts) {
+                Some(plain) => self.plain(index as u32, record, &plain, lists)?,
+                None => self.record(index as u32, record, bytes, lists, reassembled)?,
             }
         }
         Ok(())
     }
 
+    /// Takes a plain frame: as [`Self::record`], of which most has nothing to do.
     #[inline]
+    fn plain(
+        &mut self,
+        index: u32,
+        record: &Record,
+        plain: &PlainTcp<'_>,
+        lists: &mut [Vec<Packet>; SHARDS],
+    ) -> Result<(), WriteError> {
+        self.ordered.plain(record, plain)?;
+        let time_ns = u64::try_from(record.time_ns).unwrap_or(0);
+        let arrival = Arrival {
+            frame: record.number,
+            time_ns,
+            delivered_ns: time_ns,
+            carried: Carried::Wire,
+            way: Way::default(),
+        };
+        let ends = Ends {
+            source: plain.source.into(),
+            destination: plain.destination.into(),
+            identification: Some(plain.identification),
+        };
+        let place = Place { record: Some(index), at: plain.at, ip_bytes: plain.total_len };
+        self.segment(&ends, &plain.tcp, place, arrival, lists);
+        Ok(())
+    }
+
     fn record(
         &mut self,
         index: u32,
@@ -257,11 +305,29 @@ impl Front {
                 return false;
             }
         };
-        let (source, destination) = (ip.source(), ip.destination());
         if place.record.is_none() && !self.filter.has_ports(tcp.source_port(), tcp.destination_port()) {
             self.read.filtered += 1;
             return false;
         }
+        let ends = Ends {
+            source: ip.source(),
+            destination: ip.destination(),
+            identification: (!ip.is_v6()).then(|| ip.identification() as u16),
+        };
+        self.segment(&ends, &tcp, place, arrival, lists)
+    }
+
+    /// Hands a segment to its shard; says whether it did.
+    #[inline]
+    fn segment(
+        &mut self,
+        ends: &Ends,
+        tcp: &Tcp<'_>,
+        place: Place,
+        arrival: Arrival,
+        lists: &mut [Vec<Packet>; SHARDS],
+    ) -> bool {
+        let Ends { source, destination, identification } = *ends;
         if self.strict_checksum || self.read.checksums_seen < CHECKSUM_SAMPLE {
             let right = tcp.checksum_is_right(source, destination);
             self.read.checksums_seen += u64::from(right.is_some());
@@ -271,10 +337,8 @@ impl Front {
             }
         }
         let (pair, from_low) = Pair::of((source, tcp.source_port()), (destination, tcp.destination_port()));
-        let header = ip.payload_len() - tcp.payload_len();
-        let captured_header = header.min(ip.payload().len());
-        let words = ip.payload().get(..captured_header).unwrap_or_default();
-        let sum = if tcp.payload_len() > 0 { header_sum(words, ip.payload_len()) } else { 0 };
+        let (header, length, flags) = (tcp.header(), tcp.payload_len(), tcp.flags());
+        let options = if says_something(flags, tcp.option_bytes()) { tcp.option_bytes().len() } else { 0 };
         lists[pair.shard()].push(Packet {
             frame: arrival.frame,
             time_ns: arrival.time_ns,
@@ -282,24 +346,20 @@ impl Front {
             pair,
             hash: self.secret.hash(&pair),
             from_low,
-            flags: tcp.flags(),
+            flags,
             window: tcp.window(),
             seq: tcp.seq(),
             ack: tcp.ack(),
-            length: tcp.payload_len() as u32,
+            length: length as u32,
             ip_bytes: place.ip_bytes,
-            identification: (!ip.is_v6()).then(|| ip.identification() as u16),
+            identification,
             checksum: tcp.checksum(),
-            sum,
+            sum: if length > 0 { header_sum(header, tcp.total_len()) } else { 0 },
             carried: arrival.carried,
             way: arrival.way,
-            options: if says_something(tcp.flags(), tcp.option_bytes()) {
-                tcp.option_bytes().len() as u8
-            } else {
-                0
-            },
+            options: options as u8,
             record: place.record,
-            at: (place.at + captured_header) as u32,
+            at: (place.at + header.len()) as u32,
             captured: tcp.payload().len() as u32,
         });
         true

@@ -4,6 +4,7 @@
 //! what they say became known.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use airperf_record::WriteError;
 use airperf_record::capture::SegmentRow;
@@ -16,7 +17,7 @@ use super::flows::{Found, SHARDS};
 pub(crate) struct Merge<'a> {
     tables: Option<&'a mut TableSet>,
     /// Numbers of the connections that are open, by their numbers within each shard.
-    numbers: [HashMap<u64, u64>; SHARDS],
+    numbers: [HashMap<u64, u64, BuildHasherDefault<Counted>>; SHARDS],
     next: u64,
     /// Segments of the last batch, as each shard found them: the MAC may yet send one again.
     held: [Vec<SegmentRow>; SHARDS],
@@ -83,6 +84,24 @@ impl<'a> Merge<'a> {
             in_order(&mut held, |row| row.frame, |row| tables.segment(row))?;
         }
         Ok(tables)
+    }
+}
+
+/// Hashes numbers that are given one after the other: nobody can choose them.
+#[derive(Debug, Default)]
+struct Counted(u64);
+
+impl Hasher for Counted {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(self.0 << 8 | u64::from(*byte)));
+    }
+    #[inline]
+    fn write_u64(&mut self, number: u64) {
+        // The golden ratio: what is next to one another goes far apart, in the highest digits, too.
+        self.0 = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 }
 

@@ -84,15 +84,14 @@ pub fn analyze(
         connections: wants(Table::Connections),
         exchanges: wants(Table::Exchanges),
         segments: wants(Table::Segments),
+        series: wants(Table::Series),
+        retransmissions: wants(Table::Retransmissions),
     };
-    let interval_ns = options.series_interval_ns;
-    let ordered = Ordered::new(interval_ns, tables.as_deref_mut());
+    let ordered = Ordered::new(options.series_interval_ns, tables.as_deref_mut());
     let reader = Reader::new(sources, options);
     let front = Front::new(options, ordered);
-    let most = options.max_connections.div_ceil(SHARDS);
-    let shard = |_| Shard::new(most, options.filter.clone(), interval_ns, wants);
     let merge = Merge::new(tables);
-    let shards = std::array::from_fn(shard);
+    let shards = std::array::from_fn(|_| Shard::new(options, wants));
     let mut done = pipeline::run(reader, front, shards, merge, options.threads, progress)?;
 
     let mut found: [Found; SHARDS] = Default::default();
@@ -104,7 +103,7 @@ pub fn analyze(
         }
         done.merge.batch(&mut found)?;
     }
-    let (mut clients, mut counts) = (Clients::new(interval_ns), FlowCounts::default());
+    let (mut clients, mut counts) = (Clients::new(options.series_interval_ns, wants), FlowCounts::default());
     for shard in done.shards {
         counts.merge(&shard.counts);
         clients.merge(shard.clients);

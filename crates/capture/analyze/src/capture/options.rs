@@ -21,6 +21,9 @@ pub struct Options {
     pub filter: Filter,
     /// Length of the intervals of `series`, ns.
     pub series_interval_ns: u64,
+    /// Whether frames and segments on which nothing is odd, which nearly all are, are read and followed by shorter
+    /// ways; results do not depend on it, and tests see to that.
+    pub short_cuts: bool,
 }
 
 impl Default for Options {
@@ -32,6 +35,7 @@ impl Default for Options {
             max_connections: 60_000,
             filter: Filter::default(),
             series_interval_ns: 1_000_000_000,
+            short_cuts: true,
         }
     }
 }

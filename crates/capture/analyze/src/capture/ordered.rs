@@ -5,7 +5,7 @@
 
 use airperf_record::WriteError;
 use airperf_wire::container::Record;
-use airperf_wire::{Anomaly, Fcs, Frame, Link, LinkType, Payload};
+use airperf_wire::{Anomaly, Fcs, Frame, Link, LinkType, Payload, PlainTcp};
 
 use super::clients::Clients;
 use super::flows::FlowCounts;
@@ -14,7 +14,7 @@ use super::histogram::Histograms;
 use super::mac::{Heard, Mac, View};
 use super::series::AllTraffic;
 use super::summary::Summary;
-use super::tables::{Rows, TableSet};
+use super::tables::{Rows, Table, TableSet};
 
 /// Anomalies of frames in their order: name and what it means.
 pub const ANOMALIES: &[(&str, &str)] = &[
@@ -58,8 +58,8 @@ pub(crate) struct Ordered {
     mac: Mac,
     acknowledged: Vec<u64>,
     interval_ns: u64,
-    series: AllTraffic,
-    histograms: Histograms,
+    series: Option<AllTraffic>,
+    histograms: Option<Histograms>,
     /// When the last packet came that counts in the distribution of times.
     last_packet_ns: Option<i64>,
     anomalies: [u64; MOST_ANOMALIES],
@@ -71,7 +71,11 @@ pub(crate) struct Ordered {
 
 impl Ordered {
     /// Begins with nothing seen; takes the table of frames out of `tables` until it is finished.
-    pub(crate) fn new(interval_ns: u64, tables: Option<&mut TableSet>) -> Self {
+    pub(crate) fn new(interval_ns: u64, mut tables: Option<&mut TableSet>) -> Self {
+        let wants = |table| tables.as_ref().is_some_and(|tables| tables.wants(table));
+        let series = wants(Table::Series).then(|| AllTraffic::new(interval_ns));
+        let histograms = wants(Table::Histograms).then(Histograms::default);
+        let frames = tables.as_mut().and_then(|tables| tables.frames.take()).map(FrameTable::new);
         Self {
             packets: 0,
             bytes: 0,
@@ -81,14 +85,58 @@ impl Ordered {
             mac: Mac::default(),
             acknowledged: Vec::new(),
             interval_ns: interval_ns.max(1),
-            series: AllTraffic::new(interval_ns),
-            histograms: Histograms::default(),
+            series,
+            histograms,
             last_packet_ns: None,
             anomalies: [0; MOST_ANOMALIES],
             bad_fcs: 0,
             backwards: 0,
             encrypted: 0,
-            frames: tables.and_then(|tables| tables.frames.take()).map(FrameTable::new),
+            frames,
+        }
+    }
+
+    /// Takes the next frame, a plain one, as [`Self::frame`].
+    ///
+    /// # Errors
+    /// Those of the table of frames.
+    #[inline]
+    pub(crate) fn plain(&mut self, record: &Record, plain: &PlainTcp<'_>) -> Result<(), WriteError> {
+        self.count(record);
+        if let Some(histograms) = &mut self.histograms {
+            histograms.size(plain.total_len);
+            self.time(record.time_ns);
+        }
+        if let Some(series) = &mut self.series {
+            let payload = plain.tcp.payload_len() as u32;
+            series.frame(record.time_ns.max(0).unsigned_abs(), record.original, payload);
+        }
+        self.frames.as_mut().map_or(Ok(()), |frames| frames.plain(record, plain))
+    }
+
+    /// Counts a record.
+    #[inline]
+    fn count(&mut self, record: &Record) {
+        let time = record.time_ns;
+        self.packets += 1;
+        self.bytes += u64::from(record.original);
+        self.backwards += u64::from(time < self.last_ns && self.packets > 1);
+        self.last_ns = time;
+        self.span = Some(self.span.map_or((time, time), |(first, last)| (first.min(time), last.max(time))));
+        match self.link_types.last_mut() {
+            Some((link, count)) if *link == record.link => *count += 1,
+            _ => self.other_link(record.link),
+        }
+    }
+
+    /// Counts the time from the packet before.
+    #[inline]
+    fn time(&mut self, time: i64) {
+        if let Some(before) = self.last_packet_ns.replace(time)
+            && time >= before
+            && let Some(histograms) = &mut self.histograms
+        {
+            histograms.time(time.abs_diff(before));
         }
     }
 
@@ -104,15 +152,7 @@ impl Ordered {
         payload: u32,
     ) -> Result<Verdict, WriteError> {
         let time = record.time_ns;
-        self.packets += 1;
-        self.bytes += u64::from(record.original);
-        self.backwards += u64::from(time < self.last_ns && self.packets > 1);
-        self.last_ns = time;
-        self.span = Some(self.span.map_or((time, time), |(first, last)| (first.min(time), last.max(time))));
-        match self.link_types.last_mut() {
-            Some((link, count)) if *link == record.link => *count += 1,
-            _ => self.other_link(record.link),
-        }
+        self.count(record);
         if !frame.anomalies.is_empty() {
             self.unusual(frame);
         }
@@ -125,7 +165,9 @@ impl Ordered {
         if !noise && view != Some(View::Duplicate) {
             self.packet(time, &frame.payload);
         }
-        self.series.frame(time.max(0).unsigned_abs(), octets, if noise { 0 } else { payload });
+        if let Some(series) = &mut self.series {
+            series.frame(time.max(0).unsigned_abs(), octets, if noise { 0 } else { payload });
+        }
         if let Some(table) = &mut self.frames {
             table.acknowledged(&self.acknowledged);
             table.frame(record, frame, octets, view)?;
@@ -176,26 +218,20 @@ impl Ordered {
     /// Counts a packet in the distributions.
     #[inline]
     fn packet(&mut self, time: i64, payload: &Payload<'_>) {
+        self.encrypted += u64::from(matches!(payload, Payload::Protected));
+        let Some(histograms) = &mut self.histograms else { return };
         match payload {
-            Payload::Ip(ip) => self.histograms.size(u32::try_from(ip.total_len()).unwrap_or(u32::MAX)),
+            Payload::Ip(ip) => histograms.size(u32::try_from(ip.total_len()).unwrap_or(u32::MAX)),
             Payload::Amsdu(parts) => {
                 for part in *parts {
                     if let Payload::Ip(ip) = part {
-                        self.histograms.size(u32::try_from(ip.total_len()).unwrap_or(u32::MAX));
+                        histograms.size(u32::try_from(ip.total_len()).unwrap_or(u32::MAX));
                     }
                 }
             }
-            Payload::Protected => {
-                self.encrypted += 1;
-                return;
-            }
-            Payload::Other(_) | Payload::None => return,
+            Payload::Protected | Payload::Other(_) | Payload::None => return,
         }
-        if let Some(before) = self.last_packet_ns.replace(time)
-            && time >= before
-        {
-            self.histograms.time(time.abs_diff(before));
-        }
+        self.time(time);
     }
 
     /// Nothing more comes: writes the tables of what was counted and begins the summary.
@@ -210,12 +246,12 @@ impl Ordered {
     ) -> Result<Summary, WriteError> {
         let mac = self.mac.totals();
         let of_clients = clients.series();
-        let all = self.series.rows(&of_clients);
+        let all = self.series.map_or_else(Vec::new, |series| series.rows(&of_clients));
         let longest_ns = all.iter().chain(&of_clients).map(|row| row.length_ns).max().unwrap_or_default();
         if let Some(tables) = tables {
             tables.frames = self.frames.map(FrameTable::finish).transpose()?;
             write(&mut tables.stations, || self.mac.stations())?;
-            write(&mut tables.histograms, || self.histograms.rows().collect())?;
+            write(&mut tables.histograms, || self.histograms.iter().flat_map(Histograms::rows).collect())?;
             write(&mut tables.retransmissions, || clients.retransmissions(mac.is_some()))?;
             write(&mut tables.series, || all.into_iter().chain(of_clients).collect())?;
         }

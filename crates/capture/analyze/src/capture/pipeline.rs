@@ -1,6 +1,6 @@
 //! Who does what when: threads take whatever step is ready.
 //!
-//! Batch *n* is read after batch *n*−1, then shown to the front after that one; then each shard follows its
+//! Batch *n* is read after batch *n*−1, then shown to the front after that one; then each group of shards follows its
 //! packets of batch *n* after those of *n*−1; then what the shards found is merged, batch after batch. Every
 //! step is done by one thread at a time and in order, so that results do not depend on how many threads there
 //! are. With one thread a batch goes through all steps before the next is read, while it is in the cache.
@@ -30,8 +30,36 @@ struct Job {
 #[derive(Debug)]
 struct Flight {
     job: Arc<Job>,
-    /// Shards that have not finished with it.
+    /// Groups of shards that have not finished with it.
     left: usize,
+}
+
+/// Shards that take a batch one after the other, in one step: the number of the first, and these.
+#[derive(Debug)]
+struct Group {
+    first: usize,
+    shards: Vec<Shard>,
+    /// Number of the flight it is to take next.
+    next: u64,
+}
+
+impl Group {
+    fn follow(&mut self, job: &Job) {
+        for (place, shard) in (self.first..).zip(&mut self.shards) {
+            let mut found = job.found[place].lock().unwrap_or_else(PoisonError::into_inner);
+            shard.follow(&job.packets.lists[place], &job.packets, &mut found);
+        }
+        self.next += 1;
+    }
+}
+
+/// Two groups for each thread: one that others are done with is mostly there, and steps are few.
+fn groups(shards: [Shard; SHARDS], threads: usize) -> Vec<Group> {
+    let groups = if threads == 1 { 1 } else { 2 * threads };
+    let size = SHARDS.div_ceil(groups);
+    let mut rest = shards.into_iter();
+    let group = |first| Group { first, shards: rest.by_ref().take(size).collect(), next: 0 };
+    (0..SHARDS).step_by(size).map(group).collect()
 }
 
 /// Who is where. What is taken is being worked with.
@@ -40,14 +68,14 @@ struct State<'a> {
     /// Batches that were read, for the front.
     read: VecDeque<Arc<Job>>,
     front: Option<Box<Front>>,
-    shards: [Option<Box<Shard>>; SHARDS],
+    /// Groups that nobody works with, and how many there are.
+    groups: Vec<Group>,
+    group_count: usize,
     merge: Option<Box<Merge<'a>>>,
     idle: Vec<Arc<Job>>,
     flights: VecDeque<Flight>,
     /// Number of the first flight.
     first: u64,
-    /// Number of the flight each shard is to take next.
-    next: [u64; SHARDS],
     /// Batches that are somewhere, and the most there may be.
     busy: usize,
     most: usize,
@@ -60,7 +88,7 @@ struct State<'a> {
 enum Step<'a> {
     Read(Box<Reader>, Arc<Job>),
     Take(Box<Front>, Arc<Job>),
-    Follow(u64, usize, Box<Shard>, Arc<Job>),
+    Follow(Group, Arc<Job>),
     Merge(Box<Merge<'a>>, Arc<Job>),
 }
 
@@ -90,11 +118,10 @@ impl<'a> State<'a> {
             return Some(Step::Read(reader, self.idle.pop().unwrap_or_default()));
         }
         let last = self.first + self.flights.len() as u64;
-        let is_ready = |shard: &usize| self.shards[*shard].is_some() && self.next[*shard] < last;
-        let shard = (0..SHARDS).filter(is_ready).min_by_key(|shard| self.next[*shard])?;
-        let number = self.next[shard];
+        let ready = |(place, group): (usize, &Group)| (group.next < last).then_some((group.next, place));
+        let (number, place) = self.groups.iter().enumerate().filter_map(ready).min()?;
         let job = self.flights.get((number - self.first) as usize)?.job.clone();
-        Some(Step::Follow(number, shard, self.shards[shard].take()?, job))
+        Some(Step::Follow(self.groups.swap_remove(place), job))
     }
 
     fn is_over(&self) -> bool {
@@ -152,22 +179,22 @@ impl<'a> Shared<'a> {
                 let mut state = self.lock();
                 state.front = Some(front);
                 match taken {
-                    Ok(()) => state.flights.push_back(Flight { job, left: SHARDS }),
+                    Ok(()) => {
+                        let left = state.group_count;
+                        state.flights.push_back(Flight { job, left });
+                    }
                     Err(error) => state.failed = Some(error.into()),
                 }
             }
-            Step::Follow(number, place, mut shard, job) => {
-                let mut found = job.found[place].lock().unwrap_or_else(PoisonError::into_inner);
-                shard.follow(&job.packets.lists[place], &job.packets, &mut found);
-                drop(found);
+            Step::Follow(mut group, job) => {
+                group.follow(&job);
                 drop(job);
                 let mut state = self.lock();
-                state.shards[place] = Some(shard);
-                state.next[place] = number + 1;
-                let flight = (number - state.first) as usize;
+                let flight = (group.next - 1 - state.first) as usize;
                 if let Some(flight) = state.flights.get_mut(flight) {
                     flight.left -= 1;
                 }
+                state.groups.push(group);
             }
             Step::Merge(mut merge, mut job) => {
                 let merged = match Arc::get_mut(&mut job) {
@@ -216,17 +243,18 @@ pub(crate) fn run<'a>(
     progress: &mut dyn FnMut(u64, Option<u64>) -> ControlFlow<()>,
 ) -> Result<Done<'a>, AnalyzeError> {
     let threads = threads.clamp(1, SHARDS + 1);
+    let groups = groups(shards, threads);
     let shared = Shared {
         state: Mutex::new(State {
             reader: Some(Box::new(reader)),
             read: VecDeque::new(),
             front: Some(Box::new(front)),
-            shards: shards.map(|shard| Some(Box::new(shard))),
+            group_count: groups.len(),
+            groups,
             merge: Some(Box::new(merge)),
             idle: Vec::new(),
             flights: VecDeque::new(),
             first: 0,
-            next: [0; SHARDS],
             busy: 0,
             most: if threads == 1 { 1 } else { threads + 2 },
             at_end: false,
@@ -262,7 +290,9 @@ pub(crate) fn run<'a>(
     if let Some(error) = state.failed {
         return Err(error);
     }
-    let shards: Vec<Shard> = state.shards.into_iter().flatten().map(|shard| *shard).collect();
+    let mut groups = state.groups;
+    groups.sort_by_key(|group| group.first);
+    let shards: Vec<Shard> = groups.into_iter().flat_map(|group| group.shards).collect();
     match (state.reader, state.front, state.merge) {
         (Some(reader), Some(front), Some(merge)) if shards.len() == SHARDS => {
             Ok(Done { reader, front, shards, merge: *merge })

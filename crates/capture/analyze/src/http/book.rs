@@ -5,6 +5,9 @@
 //! answered, and whose client had not read further than where the response begins.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU8;
+
+use airperf_record::capture::EXCHANGE_ERRORS;
 
 use super::framing::{Body, Method, RequestLine, StatusLine};
 use super::head::{Fields, Words};
@@ -30,10 +33,25 @@ pub(super) struct Tally {
     pub(super) switched: bool,
     pub(super) application: Application,
     pub(super) think_ns: u64,
-    pub(super) first_error: Option<&'static str>,
+    /// One more than the place of its word in [`EXCHANGE_ERRORS`].
+    first_error: Option<NonZeroU8>,
+    /// Octets of responses that the client acknowledged, as far as they are read.
+    pub(super) acked: Maybe,
 }
 
 impl Tally {
+    /// Why the first exchange that did not end well did not.
+    pub(super) fn first_error(&self) -> Option<&'static str> {
+        EXCHANGE_ERRORS.get(usize::from(self.first_error?.get()) - 1).copied()
+    }
+
+    /// An exchange did not end well.
+    pub(super) fn failed(&mut self, error: &str) {
+        let place = EXCHANGE_ERRORS.iter().position(|word| *word == error);
+        let code = place.and_then(|place| NonZeroU8::new(place as u8 + 1));
+        self.first_error = self.first_error.or(code);
+    }
+
     /// A message was seen.
     fn is_http(&mut self) {
         self.application = match self.application {
@@ -71,7 +89,7 @@ pub(super) struct Exchange {
     pub(super) abandoned: Option<(&'static str, u64)>,
     pub(super) status: u16,
     pub(super) version: u8,
-    method: Method,
+    pub(super) method: Method,
     pub(super) fate: Fate,
     /// The end of the request was not captured.
     pub(super) request_is_lost: bool,
@@ -81,7 +99,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    fn new(acked: u64) -> Self {
+    pub(super) fn new(acked: u64) -> Self {
         Self {
             sent: Maybe::NOT,
             asked: Maybe::NOT,
@@ -117,7 +135,7 @@ pub(super) struct Book {
     /// Place in `open` of the exchange whose response is next or being sent.
     pub(super) answering: usize,
     /// Place in `open` of the exchange whose request is being sent.
-    asking: Option<usize>,
+    pub(super) asking: Option<usize>,
     /// When the last response was complete.
     pub(super) last_done: Maybe,
     /// No more requests can be told.
@@ -138,11 +156,6 @@ impl Book {
             requests_are_over: false,
             responses_are_over: false,
         }
-    }
-
-    /// Whether it holds nothing but when the last response was complete.
-    pub(super) fn is_at_rest(&self) -> bool {
-        self.open.is_empty() && !self.requests_are_over && !self.responses_are_over
     }
 
     /// Removes the first exchange.

@@ -6,11 +6,12 @@
 
 use std::collections::VecDeque;
 
+use super::ahead::Ahead;
 use super::book::{Answering, Asking, Book, Exchange, Fate, Tally};
 use super::instant::Maybe;
 use super::outcome::Outcome;
-use super::parser::Parser;
 use super::reassembly::Reassembly;
+use super::rest::Rest;
 use super::side::{Reading, Side};
 use super::{Application, Octets, Watch};
 use crate::capture::application::tls::Hello;
@@ -32,38 +33,26 @@ pub(crate) struct Exchanges {
     hello: Option<Box<Hello>>,
     /// There from the first octet of payload until nothing more can be read, but while it is at rest.
     pub(super) talk: Option<Box<Talk>>,
-    /// What is left of it between two exchanges, where memory is short.
+    /// What is left of it while nothing comes, where memory is short.
     rest: Option<Box<Rest>>,
-}
-
-/// Where both streams stand between two exchanges: all that the next one depends on.
-#[derive(Clone, Copy, Debug)]
-struct Rest {
-    /// Octets handed on and octets read, of requests and of responses.
-    up: (u64, u64),
-    down: (u64, u64),
-    last_done: Maybe,
-    acked: Maybe,
-    asked_to: u64,
+    ahead: Ahead,
 }
 
 /// Streams that are being read.
 #[derive(Debug)]
 pub(super) struct Talk {
-    up: Reassembly,
+    pub(super) up: Reassembly,
     pub(super) down: Reassembly,
-    requests: Side,
-    responses: Side,
+    pub(super) requests: Side,
+    pub(super) responses: Side,
     pub(super) book: Book,
-    /// Octets of responses that the client acknowledged.
-    acked: Option<u64>,
     /// Where the requests end as far as they were sent.
-    asked_to: u64,
+    pub(super) asked_to: u64,
 }
 
 impl Exchanges {
     pub(crate) fn new(watch: Watch) -> Self {
-        Self { watch, tally: Tally::default(), hello: None, talk: None, rest: None }
+        Self { watch, tally: Tally::default(), hello: None, talk: None, rest: None, ahead: Ahead::default() }
     }
 
     /// Whether any request was seen, or something that nobody can read.
@@ -71,6 +60,7 @@ impl Exchanges {
         self.tally.closed > 0
             || self.tally.opaque
             || self.talk.as_ref().is_some_and(|t| !t.book.open.is_empty())
+            || self.is_asked_at_rest()
     }
 
     /// Whether the streams turned out to be no HTTP/1, or no longer.
@@ -120,7 +110,7 @@ impl Exchanges {
 
     /// Why the first exchange that did not end well did not.
     pub(crate) fn first_error(&self) -> Option<&'static str> {
-        self.tally.first_error
+        self.tally.first_error()
     }
 
     /// Time from a response's last octet to the next request, summed.
@@ -128,27 +118,71 @@ impl Exchanges {
         self.tally.think_ns
     }
 
+    /// Makes sure that there is a talk, if it is not over.
     fn talk(&mut self) {
+        self.catch_up();
         if self.talk.is_none() {
             let mut talk = Box::new(Talk::new(self.watch));
             if let Some(rest) = self.rest.take() {
-                talk.resume(&rest);
+                rest.wake(&mut talk);
             }
             self.talk = Some(talk);
         }
     }
 
-    /// Gives back what nobody needs before the next exchange.
+    /// Gives back what nobody needs before more of the next exchange comes.
     pub(crate) fn rest(&mut self) {
-        if let Some(rest) = self.talk.as_ref().and_then(|talk| talk.at_rest()) {
+        if let Some(rest) = self.talk.as_mut().and_then(|talk| Rest::of(talk)) {
             self.rest = Some(Box::new(rest));
             self.talk = None;
         }
     }
 
+    fn is_asked_at_rest(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.is_asked())
+    }
+
+    /// Has the talk at hand if anything is open in it.
+    fn wake(&mut self) {
+        if self.is_asked_at_rest() {
+            self.talk();
+        }
+        self.catch_up();
+    }
+
     /// Whether nothing can be learnt from `octets`.
     fn is_idle(&self, octets: &Octets<'_>) -> bool {
-        octets.length == 0 || self.talk.is_none() && self.rest.is_none() && self.tally.opaque
+        octets.length == 0 || self.is_left_alone()
+    }
+
+    /// Whether nothing can be learnt from octets any more.
+    fn is_left_alone(&self) -> bool {
+        self.talk.is_none() && self.rest.is_none() && self.tally.opaque
+    }
+
+    /// Whether `length` octets from `start` on, which come in order, are of no interest; if so they are passed over,
+    /// which is the same as [`Self::asked`], or [`Self::answered`] and [`Self::read`].
+    #[inline]
+    pub(crate) fn pass(&mut self, up: bool, start: u64, length: u64) -> bool {
+        !up && self.ahead.pass(start, length) || self.is_left_alone()
+    }
+
+    /// The client acknowledged its stream up to `acked` and has not closed its side: the same as
+    /// [`Self::client_acked`] then.
+    #[inline]
+    pub(crate) fn acked(&mut self, acked: u64) {
+        if self.talk.is_some() || self.rest.is_some() {
+            self.tally.acked = self.tally.acked.get().map_or(acked, |before| before.max(acked)).into();
+        }
+    }
+
+    /// Tells the streams of what was passed over.
+    fn catch_up(&mut self) {
+        let passed_to = std::mem::take(&mut self.ahead).next();
+        if let (Some(to), Some(talk)) = (passed_to, &mut self.talk) {
+            talk.responses.passed(to - talk.down.next);
+            talk.down.next = to;
+        }
     }
 
     /// The client sent octets of its stream.
@@ -194,19 +228,25 @@ impl Exchanges {
         let is_empty = talk.book.open.is_empty();
         if is_empty && talk.requests.is_over() && (talk.responses.is_over() || requests_are_over) {
             self.talk = None;
+            self.tally.acked = Maybe::NOT;
         }
     }
 
     /// The client can read its stream up to `readable`, and to its end when the server's FIN arrived too.
     pub(crate) fn read(&mut self, now: u64, readable: u64, at_end: bool, out: &mut VecDeque<Outcome>) {
+        self.wake();
         if let Self { tally, talk: Some(talk), .. } = self {
             talk.read(tally, now, readable, at_end, out);
             self.settle();
+        }
+        if let Self { tally, talk: Some(talk), .. } = self {
+            self.ahead = talk.ahead(tally);
         }
     }
 
     /// The client closed its side: what it still awaits may be abandoned.
     pub(crate) fn client_closed(&mut self, readable: u64) {
+        self.wake();
         let Some(talk) = &mut self.talk else { return };
         let phase = talk.phase(readable);
         for exchange in &mut talk.book.open {
@@ -218,8 +258,9 @@ impl Exchanges {
     /// seemed to have abandoned were welcome.
     #[inline]
     pub(crate) fn client_acked(&mut self, acked: u64, readable: u64, out: &mut VecDeque<Outcome>) {
+        self.acked(acked);
+        self.catch_up();
         if let Self { tally, talk: Some(talk), .. } = self {
-            talk.acked = talk.acked.max(Some(acked));
             let welcome = |e: &Exchange| {
                 e.abandoned.is_some()
                     && e.done.is_known()
@@ -228,13 +269,12 @@ impl Exchanges {
             while talk.book.open.front().is_some_and(welcome) {
                 talk.give(tally, readable, None, out);
             }
-        } else if let Some(rest) = &mut self.rest {
-            rest.acked = rest.acked.get().map_or(acked, |before| before.max(acked)).into();
         }
     }
 
     /// Nothing more comes: everything awaited is an error, `error` or what the client was waiting for.
     pub(crate) fn end(&mut self, readable: u64, error: Option<&'static str>, out: &mut VecDeque<Outcome>) {
+        self.wake();
         self.rest = None;
         let Self { tally, hello, talk: Some(talk), .. } = self else { return };
         if self.watch != Watch::Run {
@@ -256,7 +296,7 @@ impl Exchanges {
 
     /// The connection ended before any request: the exchange it was opened for is an error.
     pub(crate) fn never_asked(&mut self, error: &'static str, out: &mut VecDeque<Outcome>) {
-        self.tally.first_error = Some(error);
+        self.tally.failed(error);
         self.tally.closed += 1;
         out.push_back(Outcome { error: Some(error), ..Outcome::default() });
     }
@@ -271,36 +311,33 @@ impl Talk {
             requests: Side::new(whole),
             responses: Side::new(whole),
             book: Book::new(watch),
-            acked: None,
             asked_to: 0,
         }
     }
 
-    /// All there is to know, if nothing is under way.
-    fn at_rest(&self) -> Option<Rest> {
-        let Self { up, down, requests, responses, book, acked, asked_to } = self;
-        let settled = book.is_at_rest() && up.is_empty() && down.is_empty();
-        let (up, down) = ((up.next, requests.at_rest()?), (down.next, responses.at_rest()?));
-        let acked = acked.map_or(Maybe::NOT, Maybe::from);
-        settled.then_some(Rest { up, down, last_done: book.last_done, acked, asked_to: *asked_to })
-    }
-
-    fn resume(&mut self, rest: &Rest) {
-        (self.up, self.requests) = (Reassembly::resume(rest.up.0), Side::Http(Parser::resume(rest.up.1)));
-        (self.down, self.responses) =
-            (Reassembly::resume(rest.down.0), Side::Http(Parser::resume(rest.down.1)));
-        self.book.last_done = rest.last_done;
-        (self.acked, self.asked_to) = (rest.acked.get(), rest.asked_to);
+    /// The octets of the response that is being sent, if nothing of them matters but where they end.
+    fn ahead(&self, tally: &Tally) -> Ahead {
+        let Book { open, answering: 0, requests_are_over: false, responses_are_over: false, .. } = &self.book
+        else {
+            return Ahead::default();
+        };
+        let begun = |front: &Exchange| {
+            front.fate == Fate::Open && front.first_byte.is_known() && !front.response.1.is_known()
+        };
+        let left = self.responses.ahead().filter(|_| {
+            tally.application == Application::Http1 && self.down.is_empty() && open.front().is_some_and(begun)
+        });
+        left.map_or_else(Ahead::default, |left| Ahead::new(self.down.next, left))
     }
 
     /// Whether the client read octets that were not captured.
-    fn misses_responses(&self) -> bool {
-        self.book.watch != Watch::Run && self.acked.is_some_and(|acked| acked > self.down.next)
+    fn misses_responses(&self, tally: &Tally) -> bool {
+        self.book.watch != Watch::Run && tally.acked.get().is_some_and(|acked| acked > self.down.next)
     }
 
     /// Keeps the number of open exchanges bounded.
     fn limit(&mut self, tally: &mut Tally, out: &mut VecDeque<Outcome>) {
-        let unheard = self.down.next == 0 && self.misses_responses();
+        let unheard = self.down.next == 0 && self.misses_responses(tally);
         while unheard && self.book.open.len() > MOST_UNHEARD {
             self.give(tally, 0, Some("cut"), out);
         }
@@ -391,7 +428,7 @@ impl Talk {
         error: Option<&'static str>,
         out: &mut VecDeque<Outcome>,
     ) {
-        let misses_responses = self.misses_responses();
+        let misses_responses = self.misses_responses(tally);
         let Some(exchange) = self.book.pop() else { return };
         let error = match exchange.fate {
             Fate::Cut => Some("cut"),
@@ -406,7 +443,7 @@ impl Talk {
         tally.cut += u32::from(error == Some("cut"));
         tally.unasked += u32::from(!exchange.is_asked());
         tally.completed += u32::from(error.is_none());
-        tally.first_error = tally.first_error.or(error);
+        error.into_iter().for_each(|error| tally.failed(error));
         out.push_back(Outcome {
             index: tally.closed,
             sent_ns: exchange.sent.get(),

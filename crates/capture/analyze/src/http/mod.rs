@@ -7,6 +7,7 @@
 //! In the order of the data: `reassembly` puts octets in order, `parser` tells messages apart by what
 //! `framing` and `head` read, `book` pairs them, `exchange` is the whole of one connection, `outcome` its rows.
 
+mod ahead;
 mod book;
 mod counts;
 mod exchange;
@@ -16,6 +17,7 @@ mod instant;
 mod outcome;
 mod parser;
 mod reassembly;
+mod rest;
 mod side;
 
 pub use counts::{ANOMALIES, HttpCounts};

@@ -125,6 +125,23 @@ impl Parser {
         }
     }
 
+    /// How many of the next octets are of a kind of which only the last one matters.
+    pub(super) fn ahead(&self) -> Option<u64> {
+        match self.state {
+            State::Body(left) | State::ChunkData(left) => Some(left),
+            State::UntilClose => Some(u64::MAX),
+            _ => None,
+        }
+    }
+
+    /// Some of these were passed over, and not the last.
+    pub(super) fn passed(&mut self, octets: u64) {
+        self.at += octets;
+        if let State::Body(left) | State::ChunkData(left) = &mut self.state {
+            *left -= octets;
+        }
+    }
+
     /// The next octets.
     pub(super) fn octets<L: Listener>(&mut self, seen: Seen, mut data: &[u8], to: &mut L) {
         let begins = if L::REQUESTS { framing::begins_request } else { framing::begins_response };

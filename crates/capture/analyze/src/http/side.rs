@@ -25,6 +25,18 @@ impl Side {
         if let Self::Http(parser) = self { parser.at_rest() } else { None }
     }
 
+    /// How many octets follow of which only the last one matters.
+    pub(super) fn ahead(&self) -> Option<u64> {
+        if let Self::Http(parser) = self { parser.ahead() } else { None }
+    }
+
+    /// Some of these were passed over, and not the last.
+    pub(super) fn passed(&mut self, octets: u64) {
+        if let Self::Http(parser) = self {
+            parser.passed(octets);
+        }
+    }
+
     pub(super) fn is_over(&self) -> bool {
         match self {
             Self::Http(parser) => parser.is_opaque(),

@@ -5,4 +5,5 @@ mod annotate;
 mod faults;
 mod order;
 mod script;
+mod short_cuts;
 mod whole;

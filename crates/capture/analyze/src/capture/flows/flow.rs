@@ -3,9 +3,7 @@
 //! Verdicts on a segment follow Wireshark's names where it has one; where ours differs the field says so.
 //! A direction whose window scale is unknown gives no verdict on windows (fault 34).
 
-use std::num::NonZeroU8;
-
-use airperf_wire::{Flags, Options, TcpOption, checksum};
+use airperf_wire::{Flags, checksum};
 
 use super::counts::FlowCounts;
 use super::history::History;
@@ -25,6 +23,10 @@ const GAP_NS: u64 = 100_000_000;
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub(crate) pair: Pair,
+    /// Hash of the pair.
+    pub(crate) hash: u64,
+    /// When it was used last, as its table counts.
+    pub(crate) used: u64,
     /// Its number in its shard.
     pub(crate) local: u64,
     /// The client is the lower end of the pair.
@@ -42,9 +44,10 @@ pub(crate) struct Flow {
     pub(crate) last_ns: u64,
     pub(crate) first_data_ns: Maybe,
     pub(crate) last_data_ns: Maybe,
-    pub(crate) tally: Tally,
+    /// Made when there is anything to count.
+    tally: Option<Box<Tally>>,
     pub(crate) round_trips: RoundTrips,
-    syn_ns: Maybe,
+    pub(super) syn_ns: Maybe,
     pub(crate) handshake_ns: Maybe,
     pub(crate) history: History,
     /// Who sent the first FIN, or the first RST: the client when true.
@@ -52,6 +55,8 @@ pub(crate) struct Flow {
     first_reset: Option<bool>,
     /// Something of 802.11 was captured.
     pub(crate) mac: bool,
+    /// Nothing is odd: [`Self::plain`] may be asked.
+    pub(super) is_plain: bool,
 }
 
 impl Flow {
@@ -64,6 +69,8 @@ impl Flow {
     ) -> Self {
         Self {
             pair: packet.pair,
+            hash: packet.hash,
+            used: 0,
             local,
             client_is_low,
             hidden: false,
@@ -77,7 +84,7 @@ impl Flow {
             last_ns: packet.time_ns,
             first_data_ns: Maybe::NOT,
             last_data_ns: Maybe::NOT,
-            tally: Tally::default(),
+            tally: None,
             round_trips: RoundTrips::default(),
             syn_ns: Maybe::NOT,
             handshake_ns: Maybe::NOT,
@@ -85,6 +92,7 @@ impl Flow {
             first_fin: None,
             first_reset: None,
             mac: false,
+            is_plain: false,
         }
     }
 
@@ -102,15 +110,24 @@ impl Flow {
         packet.from_low == self.client_is_low
     }
 
-    fn side(&mut self, up: bool) -> &mut Side {
+    pub(super) fn side(&mut self, up: bool) -> &mut Side {
         if up { &mut self.up } else { &mut self.down }
+    }
+
+    /// What was counted.
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally.as_deref().copied().unwrap_or_default()
+    }
+
+    fn tally_mut(&mut self) -> &mut Tally {
+        self.tally.get_or_insert_default()
     }
 
     /// The MAC sent a packet again that TCP has seen; gives its type and the frame of the original.
     pub(crate) fn mac_duplicate(&mut self, packet: &Packet) -> (&'static str, Option<u64>) {
         let up = self.is_up(packet);
+        self.tally_mut().side(up).mac_retries += 1;
         let side = self.side(up);
-        side.mac_retries += 1;
         let original = (side.last_identification == packet.identification).then_some(side.last_frame);
         self.mac = true;
         self.last_ns = self.last_ns.max(packet.time_ns);
@@ -131,7 +148,7 @@ impl Flow {
         let flags = packet.flags;
         self.mac |= packet.carried != Carried::Wire;
         if self.is_captured_twice(up, packet) {
-            self.tally.duplicates += 1;
+            self.tally_mut().duplicates += 1;
             counts.duplicates += 1;
             return None;
         }
@@ -148,7 +165,7 @@ impl Flow {
         let (_, other) = self.sides(up);
         let closed = windows_known && peer.is_seen() && other.window == 0 && !keep_alive;
         let probes = closed && plain && packet.length == 1;
-        let probed_again = probes && side.probe == seq.into();
+        let probed_again = probes && self.tally().side(up).probe == seq.into();
         let window_probe = probed_again || probes && begun && seq == sent_before;
         let duplicate_ack = plain
             && flags.has(Flags::ACK)
@@ -197,7 +214,9 @@ impl Flow {
             rtt_ns,
             in_flight: self.in_flight(up),
         };
-        self.side(up).retransmissions += u32::from(retransmitted);
+        if retransmitted {
+            self.tally_mut().side(up).retransmissions += 1;
+        }
         self.count(packet, &verdict, inconsistent, counts);
         for up in [true, false] {
             if self.core.halves(up).0.may_have_gap() {
@@ -207,6 +226,7 @@ impl Flow {
         if self.core.is_closed() {
             self.release();
         }
+        self.is_plain = self.core.is_steady();
         Some(verdict)
     }
 
@@ -264,67 +284,6 @@ impl Flow {
         }
     }
 
-    /// What SYNs tell.
-    #[inline]
-    fn handshake(&mut self, packet: &Packet, up: bool, options: &[u8], counts: &mut FlowCounts) {
-        if !packet.flags.has(Flags::SYN) {
-            return;
-        }
-        let side = self.side(up);
-        let mut multipath = false;
-        for option in Options::new(options) {
-            match option {
-                TcpOption::Mss(mss) => side.mss = Some(mss),
-                TcpOption::WindowScale(scale) => side.scale = NonZeroU8::new(scale.saturating_add(1)),
-                TcpOption::SackPermitted => side.sack = true,
-                // RFC 8684 §3.1.
-                TcpOption::Other { kind: 30, .. } => multipath = true,
-                _ => {}
-            }
-        }
-        counts.multipath += u64::from(multipath);
-        counts.fast_open += u64::from(packet.length > 0);
-        if up {
-            self.syn_ns = if self.core.up.segments == 1 { packet.time_ns.into() } else { Maybe::NOT };
-        } else if packet.flags.has(Flags::ACK) {
-            let once = self.core.down.segments == 1 && self.core.up.is_whole();
-            let syn = self.syn_ns.get().filter(|_| once);
-            let took = syn.and_then(|syn| packet.time_ns.checked_sub(syn));
-            self.handshake_ns = took.map_or(Maybe::NOT, Maybe::from);
-        } else {
-            counts.simultaneous += 1;
-        }
-    }
-
-    /// The first SACK block, relative; and whether it reports what was received twice (RFC 2883 §4).
-    #[inline]
-    fn sack(
-        &mut self,
-        up: bool,
-        packet: &Packet,
-        ack: u64,
-        options: &[u8],
-        counts: &mut FlowCounts,
-    ) -> Option<(u64, u64)> {
-        if options.is_empty() || packet.flags.has(Flags::SYN) {
-            return None;
-        }
-        let (_, peer) = self.core.halves(up);
-        let blocks = Options::new(options).find_map(|option| match option {
-            TcpOption::Sack(blocks) => Some(blocks),
-            _ => None,
-        })?;
-        let (blocks, _) = blocks.as_chunks::<8>();
-        let mut blocks = blocks.iter().map(|b| {
-            let [from, to] = [[b[0], b[1], b[2], b[3]], [b[4], b[5], b[6], b[7]]];
-            (peer.distance(u32::from_be_bytes(from)), peer.distance(u32::from_be_bytes(to)))
-        });
-        let first = blocks.next()?;
-        let within = |outer: (u64, u64)| outer.0 <= first.0 && first.1 <= outer.1;
-        counts.duplicate_sacks += u64::from(first.1 <= ack || blocks.next().is_some_and(within));
-        Some((peer.relative(first.0), peer.relative(first.1)))
-    }
-
     /// What the segment acknowledges; gives the round-trip time that it is the end of.
     #[inline]
     fn acknowledge(&mut self, packet: &Packet, place: &Place, counts: &mut FlowCounts) -> Option<u64> {
@@ -361,7 +320,10 @@ impl Flow {
         side.ip_bytes += u64::from(packet.ip_bytes);
         side.last_frame = packet.frame;
         side.last_identification = packet.identification;
-        side.mac_retries += u32::from(packet.carried == Carried::Retry);
+        if packet.carried == Carried::Retry {
+            self.tally_mut().side(place.up).mac_retries += 1;
+        }
+        let side = self.side(place.up);
         if flags.has(Flags::RST) {
             return;
         }
@@ -379,11 +341,11 @@ impl Flow {
         if place.length > 0 {
             side.data_segments += 1;
             side.sent_bytes += place.length;
-            if place.length == 1 {
-                side.probe = place.seq.into();
-            }
         }
-        side.sent.push(packet.time_ns, place.seq + syn, to, packet.sum);
+        if place.length == 1 {
+            self.tally_mut().side(place.up).probe = place.seq.into();
+        }
+        self.side(place.up).sent.push(packet.time_ns, place.seq + syn, to, packet.sum);
     }
 
     #[inline]
@@ -402,7 +364,16 @@ impl Flow {
     fn count(&mut self, packet: &Packet, verdict: &Verdict, inconsistent: bool, counts: &mut FlowCounts) {
         let Place { up, flags, novelty, length, .. } = verdict.place;
         self.history.segment(up, flags, length > 0);
-        let (tally, letter) = (&mut self.tally, novelty.is_retransmission() && length > 0);
+        counts.urgent += u64::from(flags.has(Flags::URG));
+        if flags.has(Flags::FIN) && !flags.has(Flags::RST) {
+            self.first_fin.get_or_insert(up);
+        }
+        let Verdict { spurious, duplicate_ack, zero_window, window_probe, keep_alive, .. } = *verdict;
+        let unusual = spurious | duplicate_ack | zero_window | window_probe | keep_alive | inconsistent;
+        if !unusual && novelty == Novelty::New && !flags.has(Flags::RST) {
+            return;
+        }
+        let tally = self.tally.get_or_insert_default();
         match novelty {
             Novelty::New => {}
             Novelty::Full => (tally.full, counts.full) = (tally.full + 1, counts.full + 1),
@@ -411,8 +382,6 @@ impl Flow {
             Novelty::DupSyn => (tally.dup_syn, counts.dup_syn) = (tally.dup_syn + 1, counts.dup_syn + 1),
             Novelty::DupFin => (tally.dup_fin, counts.dup_fin) = (tally.dup_fin + 1, counts.dup_fin + 1),
         }
-        let Verdict { spurious, duplicate_ack, zero_window, window_probe, keep_alive, .. } = *verdict;
-        let unusual = spurious | duplicate_ack | zero_window | window_probe | keep_alive | inconsistent;
         if unusual {
             let both = |tally: &mut u32, count: &mut u64, yes: bool| {
                 *tally += u32::from(yes);
@@ -425,8 +394,8 @@ impl Flow {
             both(&mut tally.keep_alives, &mut counts.keep_alives, keep_alive);
             both(&mut tally.inconsistent, &mut counts.inconsistent, inconsistent);
         }
-        let side = if up { &mut self.up } else { &mut self.down };
-        if letter {
+        let side = tally.side(up);
+        if novelty.is_retransmission() && length > 0 {
             side.again += 1;
             self.history.counted(up, b't', side.again);
         }
@@ -439,10 +408,7 @@ impl Flow {
             counts.resets += 1;
             counts.reset_with_data += u64::from(packet.length > 0);
             self.first_reset.get_or_insert(up);
-        } else if flags.has(Flags::FIN) {
-            self.first_fin.get_or_insert(up);
         }
-        counts.urgent += u64::from(flags.has(Flags::URG));
     }
 
     /// Gives up waiting for octets that were acknowledged long ago.
@@ -453,15 +419,15 @@ impl Flow {
         }
         // Where one direction was not captured nobody acknowledges.
         let gap = if peer.is_seen() { half.acknowledged_gap() } else { half.gap() };
-        let side = if up { &mut self.up } else { &mut self.down };
+        let since = &mut self.tally.get_or_insert_default().side(up).gap_since;
         let Some(gap) = gap else {
-            side.gap_since = Maybe::NOT;
+            *since = Maybe::NOT;
             return;
         };
-        side.gap_since.set_first(now);
-        if side.gap_since.get().is_some_and(|since| now.saturating_sub(since) >= GAP_NS) {
-            side.gap_since = Maybe::NOT;
-            let at = side.last_data_ns;
+        since.set_first(now);
+        if since.get().is_some_and(|since| now.saturating_sub(since) >= GAP_NS) {
+            *since = Maybe::NOT;
+            let at = self.sides(up).0.last_data_ns;
             self.history.counted(up, b'g', 1);
             self.core.give_up_gap(at, up, gap, out);
         }
@@ -493,6 +459,7 @@ impl Flow {
         if up.acked() >= up.highest() && down.acked() >= down.highest() {
             self.up.sent.release();
             self.down.sent.release();
+            self.core.exchanges.rest();
         }
     }
 }

@@ -11,11 +11,19 @@ use crate::connection::Connection;
 /// Most letters kept.
 const MOST: usize = 30;
 const LETTERS: &[u8] = b"shadfriqgtw";
+/// Places of the letters for acknowledgements and for payload.
+const ACKNOWLEDGED: u16 = 2;
+const PAYLOAD: u16 = 3;
+
+/// Bits of a letter: its place in [`LETTERS`] and, in the lowest, whether it is a capital.
+const BITS: usize = 5;
+/// Letters in a word.
+const IN_WORD: usize = u32::BITS as usize / BITS;
 
 /// The letters so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct History {
-    letters: [u8; MOST],
+    letters: [u32; MOST / IN_WORD],
     length: u8,
     /// Which letters were given, by direction.
     given: [u16; 2],
@@ -48,7 +56,7 @@ impl History {
 
     #[inline]
     fn once(&mut self, up: bool, letter: u8) {
-        let bit = 1 << LETTERS.iter().position(|l| *l == letter).unwrap_or(15);
+        let bit = 1 << place(letter);
         if self.given[usize::from(up)] & bit == 0 {
             self.given[usize::from(up)] |= bit;
             self.push(up, letter);
@@ -63,20 +71,31 @@ impl History {
     }
 
     fn push(&mut self, up: bool, letter: u8) {
-        if let Some(place) = self.letters.get_mut(usize::from(self.length)) {
-            *place = if up { letter.to_ascii_uppercase() } else { letter };
+        let at = usize::from(self.length);
+        if let Some(word) = self.letters.get_mut(at / IN_WORD) {
+            *word |= ((place(letter) << 1) as u32 | u32::from(up)) << (at % IN_WORD * BITS);
             self.length += 1;
         }
     }
 
+    /// Whether a segment that is nothing but an acknowledgement, or carries nothing but payload, adds no letter.
+    #[inline]
+    pub(crate) fn is_told(&self, up: bool, payload: bool) -> bool {
+        self.given[usize::from(up)] >> (if payload { PAYLOAD } else { ACKNOWLEDGED }) & 1 == 1
+    }
+
     fn has(&self, up: bool, letter: u8) -> bool {
-        let place = LETTERS.iter().position(|l| *l == letter).unwrap_or(15);
-        self.given[usize::from(up)] >> place & 1 == 1
+        self.given[usize::from(up)] >> place(letter) & 1 == 1
     }
 
     /// The column `history`.
     pub(crate) fn text(&self) -> String {
-        self.letters[..usize::from(self.length)].iter().map(|l| char::from(*l)).collect()
+        let letter = |at: usize| {
+            let code = self.letters[at / IN_WORD] >> (at % IN_WORD * BITS);
+            let letter = LETTERS.get((code >> 1) as usize % 16).copied().unwrap_or(b'?');
+            char::from(if code & 1 == 1 { letter.to_ascii_uppercase() } else { letter })
+        };
+        (0..usize::from(self.length)).map(letter).collect()
     }
 
     /// The column `state`.
@@ -109,9 +128,21 @@ impl History {
     }
 }
 
+/// Where a letter stands.
+#[inline]
+fn place(letter: u8) -> usize {
+    LETTERS.iter().position(|known| *known == letter).unwrap_or(15)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_told_is_told_by_its_letter() {
+        assert_eq!(LETTERS[usize::from(ACKNOWLEDGED)], b'a');
+        assert_eq!(LETTERS[usize::from(PAYLOAD)], b'd');
+    }
 
     #[test]
     fn letters_are_given_once_and_counts_by_tens() {

@@ -78,6 +78,16 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
+    /// Whether its headers say nothing that needs a closer look; see [`Flow::plain`](super::flow::Flow::plain).
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        const LOOKED_AT: u8 = Flags::FIN.0 | Flags::SYN.0 | Flags::RST.0 | Flags::ACK.0 | Flags::URG.0;
+        let carried = matches!(self.carried, Carried::Wire | Carried::First);
+        let says_nothing = self.flags.0 & LOOKED_AT == Flags::ACK.0 && self.options == 0;
+        // A single octet may probe a window or keep a connection alive.
+        carried && says_nothing && self.window != 0 && self.length != 1
+    }
+
     /// A digest that copies of a packet share and no other packet of its sender does: all its octets but those of
     /// its IP header are in its checksum, right or wrong. Never 0.
     #[inline]

@@ -14,53 +14,69 @@ pub(crate) const SHARDS: usize = 8;
 /// Address and port.
 pub(crate) type Endpoint = (IpAddr, u16);
 
-/// Two endpoints, the lower first.
+/// Bits of an address; those of IPv4 are the lowest.
+type Bits = [u64; 2];
+
+#[inline]
+fn bits(address: IpAddr) -> Bits {
+    match address {
+        IpAddr::V4(v4) => [0, u64::from(v4.to_bits())],
+        IpAddr::V6(v6) => [(v6.to_bits() >> 64) as u64, v6.to_bits() as u64],
+    }
+}
+
+/// Two endpoints of one kind, the lower first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
-    low: IpAddr,
-    high: IpAddr,
+    low: Bits,
+    high: Bits,
     low_port: u16,
     high_port: u16,
+    is_v6: bool,
 }
 
 impl Pair {
     /// The pair that a packet goes between, and whether its sender is the lower end.
     #[inline]
     pub(crate) fn of(from: Endpoint, to: Endpoint) -> (Self, bool) {
-        let from_low = match (from.0, to.0) {
+        let is_v6 = from.0.is_ipv6();
+        let (from, to) = ((bits(from.0), from.1), (bits(to.0), to.1));
+        let from_low = if is_v6 {
+            from <= to
+        } else {
             // What nearly all are is compared at once.
-            (IpAddr::V4(a), IpAddr::V4(b)) => {
-                let number = |address: u32, port: u16| u64::from(address) << 16 | u64::from(port);
-                number(a.to_bits(), from.1) <= number(b.to_bits(), to.1)
-            }
-            _ => from <= to,
+            from.0[1] << 16 | u64::from(from.1) <= to.0[1] << 16 | u64::from(to.1)
         };
         let ((low, low_port), (high, high_port)) = if from_low { (from, to) } else { (to, from) };
-        (Self { low, high, low_port, high_port }, from_low)
+        (Self { low, high, low_port, high_port, is_v6 }, from_low)
     }
 
     /// Ones' complement sum of both ends, as in the checksum of a segment between them.
     pub(crate) fn sum(&self) -> u16 {
-        let address = |address: IpAddr| match address {
-            IpAddr::V4(v4) => !checksum(0, &v4.octets()),
-            IpAddr::V6(v6) => !checksum(0, &v6.octets()),
-        };
+        // The zeros before an IPv4 address add nothing.
+        let octets = |half: u64| !checksum(0, &half.to_be_bytes());
+        let address = |bits: Bits| add(octets(bits[0]), octets(bits[1]));
         let addresses = add(address(self.low), address(self.high));
         add(addresses, add(self.low_port, self.high_port))
     }
 
     /// The lower end, or the other one.
     pub(crate) fn end(&self, low: bool) -> Endpoint {
-        if low { (self.low, self.low_port) } else { (self.high, self.high_port) }
+        let (bits, port) = if low { (self.low, self.low_port) } else { (self.high, self.high_port) };
+        let address = if self.is_v6 {
+            IpAddr::from((u128::from(bits[0]) << 64 | u128::from(bits[1])).to_be_bytes())
+        } else {
+            IpAddr::from((bits[1] as u32).to_be_bytes())
+        };
+        (address, port)
     }
 
     #[inline]
     fn hash(&self, seed: [u64; 2]) -> u64 {
         let ports = u64::from(self.low_port) << 16 | u64::from(self.high_port);
-        let (low, high) = match (self.low, self.high) {
-            (IpAddr::V4(low), IpAddr::V4(high)) => (u64::from(low.to_bits()), u64::from(high.to_bits())),
-            (low, high) => (halves(low, seed), halves(high, seed)),
-        };
+        let halves = |bits: Bits| fold(bits[0] ^ seed[1], bits[1] ^ seed[0]);
+        let (low, high) =
+            if self.is_v6 { (halves(self.low), halves(self.high)) } else { (self.low[1], self.high[1]) };
         fold(fold(low ^ seed[0], high ^ seed[1]) ^ ports, seed[0] | 1)
     }
 
@@ -70,14 +86,6 @@ impl Pair {
         // The first digits of π and of e.
         (self.hash([0x243f_6a88_85a3_08d3, 0xb7e1_5162_8aed_2a6b]) >> 32) as usize % SHARDS
     }
-}
-
-fn halves(address: IpAddr, seed: [u64; 2]) -> u64 {
-    let bits = match address {
-        IpAddr::V4(v4) => u128::from(v4.to_bits()),
-        IpAddr::V6(v6) => v6.to_bits(),
-    };
-    fold((bits >> 64) as u64 ^ seed[1], bits as u64 ^ seed[0])
 }
 
 /// Ones' complement addition (RFC 1071).

@@ -11,7 +11,7 @@ pub(crate) fn connection_row(flow: &Flow, class: &'static str, evicted: bool) ->
     let (client, server) = (flow.client(), flow.server());
     let (up, down) = (&flow.up, &flow.down);
     let (sent_up, sent_down) = flow.core.halves(true);
-    let tally = &flow.tally;
+    let tally = &flow.tally();
     let trips = flow.round_trips;
     let sampled = |ns: u64| (trips.samples > 0).then_some(ns);
     let exchanges = &flow.core.exchanges;
@@ -47,8 +47,8 @@ pub(crate) fn connection_row(flow: &Flow, class: &'static str, evicted: bool) ->
         segments_down: sent_down.segments,
         data_segments_up: up.data_segments,
         data_segments_down: down.data_segments,
-        retransmissions_up: up.retransmissions,
-        retransmissions_down: down.retransmissions,
+        retransmissions_up: tally.up.retransmissions,
+        retransmissions_down: tally.down.retransmissions,
         full: tally.full,
         part: tally.part,
         late: tally.late,
@@ -62,8 +62,8 @@ pub(crate) fn connection_row(flow: &Flow, class: &'static str, evicted: bool) ->
         keep_alives: tally.keep_alives,
         resets: tally.resets,
         duplicates: tally.duplicates,
-        mac_retries_up: flow.mac.then_some(up.mac_retries),
-        mac_retries_down: flow.mac.then_some(down.mac_retries),
+        mac_retries_up: flow.mac.then_some(tally.up.mac_retries),
+        mac_retries_down: flow.mac.then_some(tally.down.mac_retries),
         handshake_ns: flow.handshake_ns.get(),
         rtt_samples: trips.samples,
         rtt_min_ns: sampled(trips.least),

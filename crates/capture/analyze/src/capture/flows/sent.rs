@@ -5,12 +5,9 @@
 //! Reference: Karn's rule (RFC 6298 §3): nothing outstanding when something is sent again is timed. A
 //! flight of more than [`MOST`] segments is timed at every second, fourth … segment. Bounded memory.
 
-use std::collections::VecDeque;
-
 use super::packet::Way;
+use super::ring::{MOST, Ring};
 
-/// Most segments kept.
-const MOST: usize = 64;
 /// Segments kept after they were acknowledged, to compare late repeats with.
 const KEPT: usize = 2;
 /// Packets whose digests are kept.
@@ -21,7 +18,7 @@ const TWICE_US: u32 = 100_000;
 /// The same for packets without an identification of their own, which a fast retransmission shares.
 const TWICE_UNNAMED_US: u32 = 1_000;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Segment {
     time_ns: u64,
     /// Distance of the first octet, and how many.
@@ -40,11 +37,12 @@ impl Segment {
 /// What one direction sent lately.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
-    segments: VecDeque<Segment>,
+    segments: Ring<Segment>,
     /// Nothing before this distance is timed: it was outstanding when something was sent again.
     untimed: u64,
     /// Digests of the last packets and when they were captured (µs, wrapping).
-    packets: [(u32, u32); PACKETS],
+    digests: [u32; PACKETS],
+    times: [u32; PACKETS],
     ways: [Way; PACKETS],
     /// The turn each of them was sent in; a turn ends where the peer sends.
     turns: [u8; PACKETS],
@@ -58,22 +56,38 @@ impl Sent {
     /// the peer's next is an answer of its own.
     #[inline]
     pub(crate) fn is_captured_twice(&mut self, time_ns: u64, digest: u32, way: Way, named: bool) -> bool {
-        let now = (time_ns / 1_000) as u32;
-        let window = if named { TWICE_US } else { TWICE_UNNAMED_US };
-        let mut last = self.packets.iter().zip(&self.turns).zip(&self.ways);
-        let again = last.any(|(((d, at), turn), before)| {
-            *d == digest
-                && now.abs_diff(*at) <= window
-                && (named || *turn == self.turn)
-                && way.may_be(*before)
-        });
+        let again = self.knows(digest) && {
+            let now = (time_ns / 1_000) as u32;
+            let window = if named { TWICE_US } else { TWICE_UNNAMED_US };
+            let last = self.digests.iter().zip(&self.times).zip(&self.turns).zip(&self.ways);
+            last.into_iter().any(|(((known, at), turn), before)| {
+                *known == digest
+                    && now.abs_diff(*at) <= window
+                    && (named || *turn == self.turn)
+                    && way.may_be(*before)
+            })
+        };
         if !again {
-            self.packets[usize::from(self.next)] = (digest, now);
-            self.turns[usize::from(self.next)] = self.turn;
-            self.ways[usize::from(self.next)] = way;
-            self.next = (self.next + 1) % PACKETS as u8;
+            self.remember(time_ns, digest, way);
         }
         again
+    }
+
+    /// Whether one of the last packets has this digest.
+    #[inline]
+    pub(crate) fn knows(&self, digest: u32) -> bool {
+        self.digests.contains(&digest)
+    }
+
+    /// Remembers a packet that was not captured twice.
+    #[inline]
+    pub(crate) fn remember(&mut self, time_ns: u64, digest: u32, way: Way) {
+        let place = usize::from(self.next) % PACKETS;
+        self.digests[place] = digest;
+        self.times[place] = (time_ns / 1_000) as u32;
+        self.turns[place] = self.turn;
+        self.ways[place] = way;
+        self.next = (place + 1) as u8;
     }
 
     /// The peer sent a packet.
@@ -86,13 +100,9 @@ impl Sent {
     #[inline]
     pub(crate) fn push(&mut self, time_ns: u64, from: u64, to: u64, sum: u16) {
         if self.segments.len() == MOST {
-            let mut place = 0;
-            self.segments.retain(|_| {
-                place += 1;
-                place % 2 == 0
-            });
+            self.segments.thin_out();
         }
-        self.segments.push_back(Segment { time_ns, from, length: (to - from) as u32, sum });
+        self.segments.push(Segment { time_ns, from, length: (to - from) as u32, sum });
     }
 
     /// Something before distance `highest` was sent again.
@@ -112,18 +122,18 @@ impl Sent {
         let timed = to > self.untimed;
         let found = self.segments.iter().find(|s| s.to() >= to).filter(|s| s.to() == to && timed);
         let sent = found.map(|s| s.time_ns);
-        while self.segments.len() > KEPT && self.segments.front().is_some_and(|s| s.to() <= to) {
-            self.segments.pop_front();
-        }
+        let spare = self.segments.len().saturating_sub(KEPT);
+        let known = self.segments.iter().take(spare).take_while(|s| s.to() <= to).count();
+        self.segments.drop_front(known);
         if self.segments.len() <= KEPT && self.segments.capacity() > 8 * KEPT {
-            self.segments.shrink_to(4 * KEPT);
+            self.segments.resize(4 * KEPT);
         }
         sent
     }
 
     /// Gives memory back: the connection is over.
     pub(crate) fn release(&mut self) {
-        self.segments = VecDeque::new();
+        self.segments = Ring::default();
     }
 
     /// Octets of memory it holds apart from itself.

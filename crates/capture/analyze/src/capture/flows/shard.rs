@@ -9,11 +9,12 @@ use airperf_wire::Flags;
 use super::counts::FlowCounts;
 use super::flow::Flow;
 use super::packet::{Carried, Packet};
+use super::pair::SHARDS;
 use super::rows::{connection_row, segment_row, stray_row};
 use super::table::Table;
 use crate::Novelty;
 use crate::capture::clients::Clients;
-use crate::capture::options::Filter;
+use crate::capture::options::{Filter, Options};
 use crate::connection::{Connection, Outcomes};
 use crate::http::{Ends, Watch};
 
@@ -55,6 +56,8 @@ pub(crate) struct Wants {
     pub(crate) connections: bool,
     pub(crate) exchanges: bool,
     pub(crate) segments: bool,
+    pub(crate) series: bool,
+    pub(crate) retransmissions: bool,
 }
 
 /// Where the octets of a packet lie.
@@ -68,6 +71,8 @@ pub(crate) trait Octets {
 pub(crate) struct Shard {
     filter: Filter,
     wants: Wants,
+    /// Whether segments on which nothing is odd are followed by [`Flow::plain`].
+    short_cuts: bool,
     table: Table,
     next: u64,
     outcomes: Outcomes,
@@ -76,16 +81,17 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// A shard that follows at most `most` connections at once; `interval_ns` is that of `series`.
-    pub(crate) fn new(most: usize, filter: Filter, interval_ns: u64, wants: Wants) -> Self {
+    /// A shard that gives the rows that somebody `wants`.
+    pub(crate) fn new(options: &Options, wants: Wants) -> Self {
         Self {
-            filter,
+            filter: options.filter.clone(),
             wants,
-            table: Table::new(most),
+            short_cuts: options.short_cuts,
+            table: Table::new(options.max_connections.div_ceil(SHARDS)),
             next: 0,
             outcomes: Outcomes::default(),
             counts: FlowCounts::default(),
-            clients: Clients::new(interval_ns),
+            clients: Clients::new(options.series_interval_ns, wants),
         }
     }
 
@@ -98,14 +104,33 @@ impl Shard {
 
     #[inline]
     fn packet(&mut self, packet: &Packet, octets: &impl Octets, found: &mut Found) {
-        while let Some(slot) = self.table.next_to_forget(packet.time_ns) {
-            self.close(packet.frame, slot, false, found);
+        while let Some(flow) = self.table.remove_closed(packet.time_ns) {
+            self.close(packet.frame, flow, false, found);
         }
         if packet.carried == Carried::Duplicate {
             self.mac_duplicate(packet, found);
             return;
         }
-        let Some(slot) = self.slot_of(packet, found) else {
+        let known = self.table.find(packet.hash, &packet.pair);
+        let is_known = known.is_some();
+        if let Some(flow) = known.filter(|_| self.short_cuts && packet.is_plain())
+            && let Some(verdict) = flow.plain(packet, &mut self.counts)
+        {
+            self.counts.segments += 1;
+            self.clients.segment(flow.owner, verdict.place.kind, false);
+            let payload = if verdict.place.up { 0 } else { packet.length };
+            self.clients.packet(flow.owner, packet.time_ns, packet.ip_bytes, payload);
+            if self.wants.segments {
+                found.segments.push(segment_row(flow, packet, &verdict));
+            }
+            return;
+        }
+        self.segment(packet, is_known, octets, found);
+    }
+
+    /// Any segment.
+    fn segment(&mut self, packet: &Packet, is_known: bool, octets: &impl Octets, found: &mut Found) {
+        if !self.belongs(packet, is_known, found) {
             self.counts.segments += 1;
             self.counts.stray += 1;
             self.counts.resets += 1;
@@ -113,9 +138,9 @@ impl Shard {
                 found.segments.push(stray_row(packet));
             }
             return;
-        };
+        }
         let crowded = self.table.live() > CROWDED;
-        let flow = self.table.touch(slot);
+        let Some(flow) = self.table.find(packet.hash, &packet.pair) else { return };
         if flow.hidden {
             self.counts.filtered += 1;
             return;
@@ -139,21 +164,20 @@ impl Shard {
                 found.segments.push(segment_row(flow, packet, &verdict));
             }
         }
-        let closed = !was_closed && flow.core.is_closed();
+        let closed = (!was_closed && flow.core.is_closed()).then_some(flow.local);
         if crowded {
             flow.core.exchanges.rest();
         }
         if !self.outcomes.is_empty() {
             exchanges(packet.frame, flow, &mut self.outcomes, self.wants, found);
         }
-        if closed {
-            self.table.closed(packet.time_ns, slot);
+        if let Some(local) = closed {
+            self.table.closed(packet.time_ns, packet.hash, local);
         }
     }
 
     fn mac_duplicate(&mut self, packet: &Packet, found: &mut Found) {
-        let Some(slot) = self.table.find(packet.hash, &packet.pair) else { return };
-        let flow = self.table.touch(slot);
+        let Some(flow) = self.table.find(packet.hash, &packet.pair) else { return };
         if flow.hidden {
             return;
         }
@@ -164,21 +188,21 @@ impl Shard {
         }
     }
 
-    /// The connection of a packet, made if it begins one.
+    /// Whether a packet belongs to a connection, which is made if it begins one; `is_known` says whether its pair
+    /// has one.
     #[inline]
-    fn slot_of(&mut self, packet: &Packet, found: &mut Found) -> Option<u32> {
+    fn belongs(&mut self, packet: &Packet, is_known: bool, found: &mut Found) -> bool {
         let flags = packet.flags;
         let syn = flags.has(Flags::SYN) && !flags.has(Flags::RST);
         let begins = syn && !flags.has(Flags::ACK);
-        if let Some(slot) = self.table.find(packet.hash, &packet.pair) {
-            if !begins {
-                return Some(slot);
-            }
-            let flow = self.table.get(slot);
+        if is_known && !begins {
+            return true;
+        }
+        if let Some(flow) = self.table.find(packet.hash, &packet.pair) {
             let up = flow.is_up(packet);
             if up && flow.core.is_syn_late(packet.seq) {
                 flow.core.open_late();
-                return Some(slot);
+                return true;
             }
             let known = if up {
                 flow.core.is_syn_again(packet.seq)
@@ -186,14 +210,18 @@ impl Shard {
                 flow.core.may_open_simultaneously(packet.seq)
             };
             if known {
-                return Some(slot);
+                return true;
             }
             self.counts.reused += 1;
-            self.close(packet.frame, slot, false, found);
+            if let Some(before) = self.table.remove(packet.hash, &packet.pair) {
+                self.close(packet.frame, before, false, found);
+            }
         } else if flags.has(Flags::RST) {
-            return None;
+            return false;
         }
-        if let Some(oldest) = self.table.next_to_evict() {
+        if self.table.is_full()
+            && let Some(oldest) = self.table.remove_oldest()
+        {
             self.close(packet.frame, oldest, true, found);
         }
         // Without a SYN nobody knows who began; servers have the lower ports.
@@ -217,12 +245,12 @@ impl Shard {
                 self.clients.connection(owner, packet.time_ns);
             }
         }
-        Some(self.table.insert(packet.hash, Box::new(flow)))
+        self.table.insert(Box::new(flow));
+        true
     }
 
-    /// Ends a connection and forgets it.
-    fn close(&mut self, frame: u64, slot: u32, evicted: bool, found: &mut Found) {
-        let Some(mut flow) = self.table.remove(slot) else { return };
+    /// Ends a connection that was taken out.
+    fn close(&mut self, frame: u64, mut flow: Box<Flow>, evicted: bool, found: &mut Found) {
         if flow.hidden {
             return;
         }
@@ -245,8 +273,8 @@ impl Shard {
     /// Nothing more comes: ends some of the connections, the longest idle first; false when there are none.
     pub(crate) fn finish_some(&mut self, found: &mut Found) -> bool {
         for _ in 0..ENDED_AT_ONCE {
-            let Some(slot) = self.table.oldest() else { return false };
-            self.close(u64::MAX, slot, false, found);
+            let Some(flow) = self.table.remove_oldest() else { return false };
+            self.close(u64::MAX, flow, false, found);
         }
         true
     }

@@ -16,31 +16,38 @@ pub(crate) struct Side {
     /// One more than the window scale option of its SYN.
     pub(super) scale: Option<NonZeroU8>,
     pub(crate) sack: bool,
-    /// Distance of an octet sent into a closed window.
-    pub(super) probe: Maybe,
     pub(crate) data_segments: u32,
-    pub(crate) mac_retries: u32,
-    /// Full + dup SYN + dup FIN.
-    pub(crate) retransmissions: u32,
-    /// Repeats, for the history.
-    pub(super) again: u32,
-    pub(super) zero_windows: u32,
     pub(crate) sent_bytes: u64,
     pub(crate) ip_bytes: u64,
     pub(crate) most_in_flight: u64,
     /// When its last payload was delivered.
     pub(super) last_data_ns: u64,
-    /// When a gap in what it sent was first seen to be acknowledged.
-    pub(super) gap_since: Maybe,
     /// Frame of its last packet, and its identification.
     pub(crate) last_frame: u64,
     pub(super) last_identification: Option<u16>,
     pub(crate) sent: Sent,
 }
 
-/// Counts of one connection.
+/// What is odd about one side, of which most connections have nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Oddities {
+    /// Distance of an octet sent into a closed window.
+    pub(super) probe: Maybe,
+    /// When a gap in what it sent was first seen to be acknowledged.
+    pub(super) gap_since: Maybe,
+    pub(crate) mac_retries: u32,
+    /// Full + dup SYN + dup FIN.
+    pub(crate) retransmissions: u32,
+    /// Repeats, for the history.
+    pub(super) again: u32,
+    pub(super) zero_windows: u32,
+}
+
+/// Counts of one connection, and what is odd about its sides.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
+    pub(crate) up: Oddities,
+    pub(crate) down: Oddities,
     pub(crate) full: u32,
     pub(crate) part: u32,
     pub(crate) late: u32,
@@ -63,6 +70,12 @@ pub(crate) struct RoundTrips {
     pub(crate) least: u64,
     pub(crate) most: u64,
     pub(crate) sum: u64,
+}
+
+impl Tally {
+    pub(super) fn side(&mut self, up: bool) -> &mut Oddities {
+        if up { &mut self.up } else { &mut self.down }
+    }
 }
 
 impl RoundTrips {

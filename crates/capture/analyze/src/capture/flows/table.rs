@@ -1,7 +1,8 @@
-//! The connections being followed: found by pair, in order of last activity, bounded in number.
+//! The connections being followed: found by pair, in order of last use, bounded in number.
 //!
 //! A connection that closed is forgotten [`LINGER_NS`] after; when the table is full the longest idle one
-//! leaves. Leaves out what a connection is.
+//! leaves. Every connection knows when it was used last; their order is made when one has to leave, so that
+//! a packet costs no more than a number. Leaves out what a connection is.
 
 use std::collections::VecDeque;
 
@@ -14,159 +15,103 @@ use super::pair::Pair;
 /// reckoning (TCP_TIMEWAIT_LEN), so that a last FIN can be sent again and answered.
 const LINGER_NS: u64 = 120 * 1_000_000_000;
 
-/// No slot.
-const NONE: u32 = u32::MAX;
-
-#[derive(Debug)]
-struct Slot {
-    flow: Option<Box<Flow>>,
-    hash: u64,
-    /// The slots used just before and after this one.
-    older: u32,
-    newer: u32,
-}
+/// A closed connection: when it may be forgotten, its hash and its number.
+type Closing = (u64, u64, u64);
 
 /// The connections of one shard.
 #[derive(Debug)]
 pub(crate) struct Table {
-    index: HashTable<u32>,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
-    oldest: u32,
-    newest: u32,
+    flows: HashTable<Box<Flow>>,
     most: usize,
-    /// When closed connections may be forgotten, and which.
-    closing: VecDeque<(u64, u32, u64)>,
+    /// How often a connection was used so far.
+    uses: u64,
+    /// Last uses and hashes of connections as they were once, the oldest last; those used since count no more, and
+    /// those that are not here were used later.
+    idle: Vec<(u64, u64)>,
+    /// In order of time.
+    closing: VecDeque<Closing>,
 }
 
 impl Table {
     /// A table of at most `most` connections, at least one.
     pub(crate) fn new(most: usize) -> Self {
         Self {
-            index: HashTable::new(),
-            slots: Vec::new(),
-            free: Vec::new(),
-            oldest: NONE,
-            newest: NONE,
-            most: most.clamp(1, NONE as usize - 1),
+            flows: HashTable::new(),
+            most: most.max(1),
+            uses: 0,
+            idle: Vec::new(),
             closing: VecDeque::new(),
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.index.len()
-    }
-
     /// Connections that have not closed.
+    #[inline]
     pub(crate) fn live(&self) -> usize {
-        self.len().saturating_sub(self.closing.len())
+        self.flows.len().saturating_sub(self.closing.len())
     }
 
-    /// The slot of a pair's connection.
+    /// The connection of a pair, now the most recently used.
     #[inline]
-    pub(crate) fn find(&self, hash: u64, pair: &Pair) -> Option<u32> {
-        let is_it = |slot: &u32| {
-            let slot = &self.slots[*slot as usize];
-            slot.hash == hash && slot.flow.as_ref().is_some_and(|flow| flow.pair == *pair)
-        };
-        self.index.find(hash, is_it).copied()
-    }
-
-    /// A connection that was found, now the most recently used.
-    #[inline]
-    pub(crate) fn touch(&mut self, slot: u32) -> &mut Flow {
-        if self.newest != slot {
-            self.unlink(slot);
-            self.link(slot);
-        }
-        self.slots[slot as usize].flow.as_mut().expect("only used slots are found")
-    }
-
-    /// A connection that was found.
-    pub(crate) fn get(&mut self, slot: u32) -> &mut Flow {
-        self.slots[slot as usize].flow.as_mut().expect("only used slots are found")
-    }
-
-    /// Whether there must go one before another one comes, and which.
-    pub(crate) fn next_to_evict(&self) -> Option<u32> {
-        (self.len() >= self.most).then_some(self.oldest)
-    }
-
-    /// Adds a connection whose pair has none.
-    pub(crate) fn insert(&mut self, hash: u64, flow: Box<Flow>) -> u32 {
-        let new = Slot { flow: Some(flow), hash, older: NONE, newer: NONE };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = new;
-                slot
-            }
-            None => {
-                self.slots.push(new);
-                self.slots.len() as u32 - 1
-            }
-        };
-        let slots = &self.slots;
-        self.index.insert_unique(hash, slot, |slot| slots[*slot as usize].hash);
-        self.link(slot);
-        slot
-    }
-
-    /// Takes a connection out.
-    pub(crate) fn remove(&mut self, slot: u32) -> Option<Box<Flow>> {
-        let Slot { flow, hash, .. } = &mut self.slots[slot as usize];
-        let (flow, hash) = (flow.take()?, *hash);
-        if let Ok(entry) = self.index.find_entry(hash, |s| *s == slot) {
-            entry.remove();
-        }
-        self.unlink(slot);
-        self.free.push(slot);
+    pub(crate) fn find(&mut self, hash: u64, pair: &Pair) -> Option<&mut Flow> {
+        let flow = self.flows.find_mut(hash, |flow| flow.pair == *pair)?;
+        self.uses += 1;
+        flow.used = self.uses;
         Some(flow)
     }
 
-    /// The longest idle connection.
-    pub(crate) fn oldest(&self) -> Option<u32> {
-        (self.oldest != NONE).then_some(self.oldest)
+    /// Whether one must go before another one comes.
+    pub(crate) fn is_full(&self) -> bool {
+        self.flows.len() >= self.most
+    }
+
+    /// Adds a connection whose pair has none.
+    pub(crate) fn insert(&mut self, mut flow: Box<Flow>) -> &mut Flow {
+        self.uses += 1;
+        flow.used = self.uses;
+        self.flows.insert_unique(flow.hash, flow, |flow| flow.hash).into_mut()
+    }
+
+    /// Takes the connection of a pair out.
+    pub(crate) fn remove(&mut self, hash: u64, pair: &Pair) -> Option<Box<Flow>> {
+        self.take(hash, |flow| flow.pair == *pair)
+    }
+
+    /// Takes out the longest idle connection.
+    pub(crate) fn remove_oldest(&mut self) -> Option<Box<Flow>> {
+        loop {
+            while let Some((used, hash)) = self.idle.pop() {
+                let oldest = self.take(hash, |flow| flow.used == used);
+                if oldest.is_some() {
+                    return oldest;
+                }
+            }
+            if self.flows.is_empty() {
+                return None;
+            }
+            self.idle.extend(self.flows.iter().map(|flow| (flow.used, flow.hash)));
+            self.idle.sort_unstable_by(|a, b| b.cmp(a));
+        }
     }
 
     /// A connection closed.
-    pub(crate) fn closed(&mut self, now: u64, slot: u32) {
-        let local = self.get(slot).local;
-        self.closing.push_back((now.saturating_add(LINGER_NS), slot, local));
+    pub(crate) fn closed(&mut self, now: u64, hash: u64, local: u64) {
+        self.closing.push_back((now.saturating_add(LINGER_NS), hash, local));
     }
 
-    /// The next connection that closed long enough ago.
+    /// Takes out the next connection that closed long enough ago.
     #[inline]
-    pub(crate) fn next_to_forget(&mut self, now: u64) -> Option<u32> {
+    pub(crate) fn remove_closed(&mut self, now: u64) -> Option<Box<Flow>> {
         while self.closing.front().is_some_and(|(due, ..)| *due <= now) {
-            let (_, slot, local) = self.closing.pop_front()?;
-            let is_there =
-                self.slots.get(slot as usize).and_then(|s| s.flow.as_ref()).is_some_and(|f| f.local == local);
-            if is_there {
-                return Some(slot);
+            let (_, hash, local) = self.closing.pop_front()?;
+            let closed = self.take(hash, |flow| flow.local == local);
+            if closed.is_some() {
+                return closed;
             }
         }
         None
     }
 
-    fn link(&mut self, slot: u32) {
-        let newest = std::mem::replace(&mut self.newest, slot);
-        let Slot { older, newer, .. } = &mut self.slots[slot as usize];
-        (*older, *newer) = (newest, NONE);
-        match self.slots.get_mut(newest as usize) {
-            Some(before) => before.newer = slot,
-            None => self.oldest = slot,
-        }
-    }
-
-    fn unlink(&mut self, slot: u32) {
-        let Slot { older, newer, .. } = self.slots[slot as usize];
-        match self.slots.get_mut(older as usize) {
-            Some(before) => before.newer = newer,
-            None => self.oldest = newer,
-        }
-        match self.slots.get_mut(newer as usize) {
-            Some(after) => after.older = older,
-            None => self.newest = older,
-        }
+    fn take(&mut self, hash: u64, is_it: impl Fn(&Flow) -> bool) -> Option<Box<Flow>> {
+        Some(self.flows.find_entry(hash, |flow| is_it(flow)).ok()?.remove().0)
     }
 }

@@ -23,6 +23,8 @@ pub(super) fn response(length: usize) -> Vec<u8> {
 /// One connection as a connection's engine shows it; every call takes a millisecond.
 pub(super) struct Sniffer {
     pub(super) exchanges: Exchanges,
+    /// It rests whenever it can, as where many connections share the memory.
+    pub(super) rests: bool,
     pub(super) now: u64,
     /// Where each stream ends: the client's and the server's.
     pub(super) up: u64,
@@ -37,6 +39,7 @@ impl Sniffer {
     pub(super) fn new(watch: Watch) -> Self {
         Self {
             exchanges: Exchanges::new(watch),
+            rests: false,
             now: 0,
             up: 0,
             down: 0,
@@ -55,6 +58,7 @@ impl Sniffer {
         self.exchanges.client_acked(acked, self.readable(), &mut self.out);
         let octets = Octets { time_ns: self.now, start, length, captured, acked: Some(acked) };
         self.exchanges.asked(&octets, &mut self.out);
+        self.rest();
         self.up = self.up.max(start + length);
     }
 
@@ -65,7 +69,14 @@ impl Sniffer {
         self.exchanges.answered(&octets);
         self.arrived.insert(start, start + length);
         self.exchanges.read(self.now, self.readable(), false, &mut self.out);
+        self.rest();
         self.down = self.down.max(start + length);
+    }
+
+    fn rest(&mut self) {
+        if self.rests {
+            self.exchanges.rest();
+        }
     }
 
     pub(super) fn ask(&mut self, data: &[u8]) {

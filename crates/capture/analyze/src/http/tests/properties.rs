@@ -65,11 +65,15 @@ proptest! {
         keys in prop::collection::vec(any::<u8>(), 1..40),
     ) {
         let mut expected = Sniffer::new(WHOLE);
+        let mut resting = Sniffer { rests: true, ..Sniffer::new(WHOLE) };
         for (request, response) in &dialogues {
-            expected.ask(request);
-            expected.answer(response);
+            for sniffer in [&mut expected, &mut resting] {
+                sniffer.ask(request);
+                sniffer.answer(response);
+            }
         }
         let expected = expected.outcomes();
+        prop_assert_eq!(&resting.outcomes(), &expected);
         prop_assert_eq!(expected.len(), dialogues.len());
         prop_assert!(expected.iter().all(|o| o.error.is_none()));
 
@@ -100,19 +104,25 @@ proptest! {
                 *place = *octet;
             }
         }
-        let mut sniffer = Sniffer::new(Watch::Capture { whole, words: true });
+        let watch = Watch::Capture { whole, words: true };
+        let (mut sniffer, mut resting) = (Sniffer::new(watch), Sniffer { rests: true, ..Sniffer::new(watch) });
         for (is_up, from, length, captured, acked) in packets {
             let stream = if is_up { &up } else { &down };
             let from = from.min(stream.len());
             let octets = &stream[from..(from + length).min(stream.len())];
             let captured = &octets[..captured.min(octets.len())];
-            if is_up {
-                sniffer.up_at(from as u64, octets.len() as u64, captured, acked);
-            } else {
-                sniffer.down_at(from as u64, octets.len() as u64, captured, acked);
+            for sniffer in [&mut sniffer, &mut resting] {
+                if is_up {
+                    sniffer.up_at(from as u64, octets.len() as u64, captured, acked);
+                } else {
+                    sniffer.down_at(from as u64, octets.len() as u64, captured, acked);
+                }
             }
         }
+        prop_assert_eq!(resting.exchanges.requests(), sniffer.exchanges.requests());
+        prop_assert_eq!(resting.exchanges.think_ns(), sniffer.exchanges.think_ns());
         let outcomes = sniffer.outcomes();
+        prop_assert_eq!(&resting.outcomes(), &outcomes);
         prop_assert!(outcomes.iter().enumerate().all(|(i, o)| o.index == i as u32));
         let asked = outcomes.iter().filter(|o| o.words.as_ref().is_some_and(|w| w.method.is_some())).count();
         prop_assert_eq!(asked, sniffer.exchanges.requests() as usize);
