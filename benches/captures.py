@@ -116,10 +116,11 @@ def measure(folder: Path, figures: Callable[[str], dict[str, float]], *, quick: 
     """Ours on one and two threads beside the peers'. With `quick` a smaller capture."""
     capture = folder / "web.pcap"
     packets, size = make(capture, 4_000 if quick else 24_000, figures)
+    kinds = {"counted": "none", "summary": "summary", "all": "all"}
     commands: dict[str, Sequence[str | Path]] = {
-        "summary": [BENCH, "capture", capture, "summary", "1"],
-        "summary, 2 threads": [BENCH, "capture", capture, "summary", "2"],
-        "all": [BENCH, "capture", capture, "all", "1"],
+        name if threads == "1" else f"{name}, 2 threads": [BENCH, "capture", capture, tables, threads]
+        for name, tables in kinds.items()
+        for threads in ("1", "2")
     }
     if shutil.which("tcptrace"):
         commands["tcptrace"] = ["tcptrace", "-l", "-r", "-n", capture]

@@ -158,11 +158,14 @@ def capture_rows(*, quick: bool) -> list[Row]:
             )
         )
 
+    row("Capture, connections and exchanges counted", "counted", "tcptrace", 5)
     row("Capture, connections and exchanges", "summary", "tcptrace", 5)
     row("Capture, connections and exchanges", "summary", "tshark fields", 50)
     row("Capture, connections and exchanges", "summary", "tshark conv", None)
     row("Capture, every table", "all", "tcptrace", 2)
+    row("Capture, two threads, counted", "counted, 2 threads", "counted", 1.6)
     row("Capture, two threads", "summary, 2 threads", "summary", 1.6)
+    row("Capture, two threads, every table", "all, 2 threads", "all", 1.6)
     rows += [Row(f"Peak memory, {name}", "MiB", timed.peak_mib) for name, timed in found.timed.items()]
     rows.append(
         Row(

@@ -244,9 +244,10 @@ impl Pcap {
     }
 }
 
-/// One pass over the capture at `path` with `tables` written to a directory beside it.
+/// One pass over the capture at `path`; with `tables` other than `none` they are written to a directory beside it.
 pub(crate) fn measure(path: &Path, tables: &str, threads: u64) -> Option<Figures> {
     let wanted: &[Table] = match tables {
+        "none" => &[],
         "summary" => &[Table::Connections, Table::Exchanges],
         "all" => Table::ALL,
         _ => return None,
@@ -255,13 +256,20 @@ pub(crate) fn measure(path: &Path, tables: &str, threads: u64) -> Option<Figures
     let directory = path.with_extension(format!("tables-{}", std::process::id()));
     let start = Instant::now();
     let source = Source::open(path, Limits::default()).ok()?;
-    let mut set = TableSet::create(&directory, true, wanted, options.threads).ok()?;
+    let mut set = match wanted {
+        [] => None,
+        _ => Some(TableSet::create(&directory, true, wanted, options.threads).ok()?),
+    };
     let summary =
-        analyze(vec![source], &options, Some(&mut set), &mut |_, _| ControlFlow::Continue(())).ok()?;
+        analyze(vec![source], &options, set.as_mut(), &mut |_, _| ControlFlow::Continue(())).ok()?;
     let said = summary.to_json();
-    set.finish(vec![path.display().to_string()], json!({}), said.clone()).ok()?;
+    if let Some(set) = set {
+        set.finish(vec![path.display().to_string()], json!({}), said.clone()).ok()?;
+    }
     let seconds = start.elapsed().as_secs_f64();
-    std::fs::remove_dir_all(&directory).ok()?;
+    if !wanted.is_empty() {
+        std::fs::remove_dir_all(&directory).ok()?;
+    }
     let count = |names: &[&str]| names.iter().fold(&said, |value, name| &value[*name]).as_f64();
     let packets = count(&["packets"])?;
     Some(vec![

@@ -4,7 +4,7 @@
 //! `airperf-bench domain N SIMULATED_SECONDS` ·
 //! `airperf-bench stack CLIENTS RATE SIMULATED_SECONDS` · `airperf-bench allocations RATE` ·
 //! `airperf-bench memory RATE SIMULATED_SECONDS` · `airperf-bench make-capture FILE CONNECTIONS` ·
-//! `airperf-bench capture FILE summary|all THREADS`.
+//! `airperf-bench capture FILE none|summary|all THREADS`.
 //! `benches/run.py` runs them beside ns-3 and writes the table. A process of its own per figure keeps
 //! peak memory and allocation counts apart.
 //!
