@@ -118,7 +118,7 @@ def most(inside: list[str], generator: Path, seconds: float) -> None:
             print(f"| {what} | wrk | {count / seconds:,.0f} | {cpu / count * 1e6:.1f} |")
         if shutil.which("oha"):
             keep = ["--disable-keepalive"] if calls == 1 else []
-            words = ["oha", "--no-tui", "--json", f"-c{AT_ONCE}", f"-z{seconds:.0f}s", *keep, URL]
+            words = ["oha", "--no-tui", "--output-format", "json", f"-c{AT_ONCE}", f"-z{seconds:.0f}s", *keep, URL]
             said, cpu = spend([*inside, *words])
             count = sum(json.loads(said)["statusCodeDistribution"].values())
             print(f"| {what} | oha | {count / seconds:,.0f} | {cpu / count * 1e6:.1f} |")
