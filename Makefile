@@ -54,7 +54,7 @@ check-python: setup
 
 bench: ## Measure speed against ns-3 in one run (QUICK=1: shorter; LOAD=1: load generation, as root)
 	@.ci/needs rust $(MINIMUM_RUST)
-	@$(PYTHON) $(if $(LOAD),benches/load.py $(if $(QUICK),--seconds 3),benches/run.py $(if $(QUICK),--quick))
+	@$(PYTHON) $(if $(LOAD),benches/load.py $(if $(QUICK),--quick) $(if $(FIFO),--fifo),benches/run.py $(if $(QUICK),--quick))
 
 conform: ## Closed forms and published tables, each with our value, as a table (slow ones too)
 	@.ci/needs rust $(MINIMUM_RUST)

@@ -16,6 +16,16 @@ from pathlib import Path
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
+def page(name: str, command: str, lines: list[str]) -> Path:
+    """Writes lines under a heading with today's date; the file."""
+    date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    path = RESULTS / f"{date}-{name}.md"
+    RESULTS.mkdir(exist_ok=True)
+    text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+    path.write_text(f"# {name.capitalize()}, {date}\n\nMade by `{command}`.\n\n{text}", encoding="utf-8")
+    return path
+
+
 def main() -> int:
     """Runs, shows, keeps."""
     name, columns, *command = sys.argv[1:]
@@ -30,13 +40,7 @@ def main() -> int:
     if columns:
         titles = columns.split("|")
         rows = [f"| {' | '.join(titles)} |\n", f"|{'---|' * len(titles)}\n", *sorted(rows)]
-    date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    page = RESULTS / f"{date}-{name}.md"
-    RESULTS.mkdir(exist_ok=True)
-    page.write_text(
-        f"# {name.capitalize()}, {date}\n\nMade by `make {name}`.\n\n{''.join(rows)}", encoding="utf-8"
-    )
-    print(page)
+    print(page(name, f"make {name}", rows))
     return process.returncode
 
 

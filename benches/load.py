@@ -1,11 +1,13 @@
-"""Load generation beside httperf, wrk, oha and vegeta in one run: rates, processor time, when the SYNs left.
+"""Load generation beside httperf, wrk, oha and vegeta: rates, processor time, when the SYNs left, overload.
 
-Everything happens in a network namespace of its own (root is needed): nginx on one core, the generator on
-another, tcpdump for the SYNs. Nothing of the host can be asked by mistake: there is no way out of the
-namespace, and no figure is taken before our own nginx has answered. A peer that is not installed is named and
-its rows are missing.
+nginx has one core, the generator another. Programs take turns, and of several rounds the median counts, so
+that a machine that is busier for a while is so for all of them. For new connections wrk asks the server to
+close (`Connection: close`), httperf and airperf close themselves, oha and vegeta do as they do without
+keep-alive; airperf is measured in both ways and judged by its own. A peer that is not installed is named and
+its rows are missing. `--fifo` runs server and generators alike with real-time priority, for a machine that
+others use as well.
 
-Usage: python3 benches/load.py [--seconds N] [--generator PATH]
+Usage: python3 benches/load.py [--quick] [--fifo] [--only PART] [--generator PATH]
 """
 
 from __future__ import annotations
@@ -15,213 +17,271 @@ import itertools
 import json
 import math
 import os
-import resource
+import re
 import shutil
-import struct
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import keep
+import lab
+from lab import PORT, Lab, Spent
+
 ROOT = Path(__file__).resolve().parents[1]
-PORT = 8080
-URL = f"http://127.0.0.1:{PORT}/1k"
-SERVER_CORE, CLIENT_CORE = "0", "1"
 AT_ONCE = 20
-RATES = (100, 1_000, 10_000)
+ENDLESS = 1_000_000_000
+HTTPERF_RATES = (14_000, 17_000, 20_000, 24_000)
+"""httperf knows no closed loop of new connections; its best of these rates counts."""
+SCHEDULED = {100: 8.0, 1_000: 4.0, 10_000: 2.0}
+"""Seconds at each rate."""
+OFFERED, CARRIED, OVERLOAD_S, LINK = 2_000, 80, 15, "1mbit"
 
-NGINX = """
-worker_processes 1; daemon off; pid {folder}/pid; error_log {folder}/log;
-events {{ worker_connections 20000; }}
-http {{ access_log off; keepalive_requests 1000000000;
-    client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
-    uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
-    server {{ listen 127.0.0.1:{port} backlog=4096; root {folder}/www; }} }}
-"""
+PAUSE_S = 1.2
+"""Between programs: on loopback ports can be used again after a second."""
 
-Command = Sequence[str | Path]
-
-
-@contextmanager
-def lab(folder: Path) -> Iterator[list[str]]:
-    """A namespace with nginx in it; gives the words that run a command there."""
-    name = f"airperf-bench-{os.getpid()}"
-    (folder / "www").mkdir()
-    folder.chmod(0o755)
-    (folder / "www" / "1k").write_bytes(b"a" * 1024)
-    config = folder / "nginx.conf"
-    config.write_text(NGINX.format(folder=folder, port=PORT), encoding="utf-8")
-    inside = ["ip", "netns", "exec", name]
-    subprocess.run(["ip", "netns", "add", name], check=True)
-    server = None
-    try:
-        subprocess.run(["ip", "-n", name, "link", "set", "lo", "up"], check=True)
-        server = subprocess.Popen([*inside, "taskset", "-c", SERVER_CORE, "nginx", "-c", str(config)])
-        answer = [
-            *inside,
-            "curl",
-            "--silent",
-            "--fail",
-            "--retry",
-            "20",
-            "--retry-connrefused",
-            "--retry-delay",
-            "1",
-            URL,
-        ]
-        body = subprocess.run(answer, check=True, capture_output=True).stdout
-        if body != b"a" * 1024 or server.poll() is not None:
-            raise SystemExit("nginx of this bench does not serve; nothing was measured")
-        yield inside
-    finally:
-        if server is not None:
-            server.terminate()
-            server.wait()
-        subprocess.run(["ip", "netns", "delete", name], check=True)
+Figures = tuple[float, ...]
+Program = Callable[[], Figures]
 
 
-def spend(command: Command, stdin: str | None = None) -> tuple[str, float]:
-    """Runs a program on the client's core: what it printed, and its processor seconds."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    words = ["taskset", "-c", CLIENT_CORE, *command]
-    done = subprocess.run(words, input=stdin, capture_output=True, text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        print(f"{command[0]} ended with {done.returncode}: {done.stderr.strip()[-300:]}", file=sys.stderr)
-    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+@dataclass
+class Page:
+    """Tables as they are printed and kept."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def say(self, line: str) -> None:
+        """Adds a line, and shows it."""
+        print(line, flush=True)
+        self.lines.append(line)
+
+    def head(self, title: str, *columns: str) -> None:
+        """Begins a table."""
+        for line in ("", f"## {title}", "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"):
+            self.say(line)
+
+    def row(self, *cells: object) -> None:
+        """Adds a row."""
+        self.say(f"| {' | '.join(map(str, cells))} |")
 
 
-def plan(seconds: float, **more: object) -> str:
+def rounds(programs: dict[str, Program], count: int) -> dict[str, Figures]:
+    """The median figures of programs that take turns."""
+    seen: dict[str, list[Figures]] = {name: [] for name in programs}
+    for _ in range(count):
+        for name, program in programs.items():
+            time.sleep(PAUSE_S)
+            seen[name].append(program())
+    return {name: tuple(map(statistics.median, zip(*each, strict=True))) for name, each in seen.items()}
+
+
+def installed(*names: str) -> list[str]:
+    """Those of the peers that are here."""
+    return [name for name in names if shutil.which(name)]
+
+
+def plan(place: Lab, seconds: float, **more: object) -> str:
     """A plan of ours as JSON."""
-    target = {"address": "127.0.0.1", "port": PORT, "host": "127.0.0.1", "paths": ["/1k"]}
-    return json.dumps({"schema": 1, "target": target, "duration_ns": int(seconds * 1e9), **more})
+    target = {"address": place.address, "port": PORT, "host": place.address, "paths": ["/1k"]}
+    whole = {"schema": 1, "target": target, "allow": [place.address], "duration_ns": int(seconds * 1e9)}
+    return json.dumps({**whole, **more})
 
 
-def most(inside: list[str], generator: Path, seconds: float) -> None:
-    """Closed loop: exchanges per second, and and processor microseconds for each."""
-    print("| what | program | per second | CPU us each |\n|---|---|---|---|")
-    for what, calls, header in (
-        ("connections", 1, ["-H", "Connection: close"]),
-        ("requests, persistent", 1_000_000_000, []),
-    ):
-        ours, cpu = spend(
-            [*inside, generator], plan(seconds, concurrency_limit=AT_ONCE, requests_per_connection=calls)
-        )
-        count = json.loads(ours)["completed"]
-        print(f"| {what} | airperf | {count / seconds:,.0f} | {cpu / count * 1e6:.1f} |")
-        if shutil.which("wrk"):
-            said, cpu = spend([*inside, "wrk", "-t1", f"-c{AT_ONCE}", f"-d{seconds:.0f}", *header, URL])
-            count = int(said.split(" requests in ")[0].split()[-1])
-            print(f"| {what} | wrk | {count / seconds:,.0f} | {cpu / count * 1e6:.1f} |")
-        if shutil.which("oha"):
-            keep = ["--disable-keepalive"] if calls == 1 else []
-            words = ["oha", "--no-tui", "--output-format", "json", f"-c{AT_ONCE}", f"-z{seconds:.0f}s", *keep, URL]
-            said, cpu = spend([*inside, *words])
-            count = sum(json.loads(said)["statusCodeDistribution"].values())
-            print(f"| {what} | oha | {count / seconds:,.0f} | {cpu / count * 1e6:.1f} |")
+def httperf(place: Lab, *words: str) -> list[str]:
+    """How httperf is called."""
+    return ["httperf", f"--server={place.address}", f"--port={PORT}", "--uri=/1k", *words]
 
 
-def syns(path: Path) -> list[float]:
-    """Times of the first SYN of every connection in a nanosecond pcap of Ethernet and IPv4, seconds."""
-    data = path.read_bytes()
-    if struct.unpack_from("<I", data)[0] != 0xA1B23C4D:
-        raise SystemExit("tcpdump did not write a nanosecond capture")
-    first: dict[tuple[int, int], float] = {}
-    at = 24
-    while at + 16 <= len(data):
-        seconds, nanoseconds, kept, _ = struct.unpack_from("<IIII", data, at)
-        port, _, sequence = struct.unpack_from(">HHI", data, at + 16 + 14 + 20)
-        first.setdefault((port, sequence), seconds + nanoseconds / 1e9)
-        at += 16 + kept
-    return sorted(first.values())
+def oha(place: Lab, *words: str) -> list[str]:
+    """How oha is called."""
+    return ["oha", "--no-tui", "--output-format=json", *words, place.url]
 
 
-def captured(
-    inside: list[str], folder: Path, command: Command, stdin: str | None = None
-) -> tuple[list[float], float]:
-    """Runs a generator; when its SYNs left, and its processor seconds."""
-    path = folder / "syn.pcap"
-    only = f"tcp[tcpflags] & (tcp-syn|tcp-ack) == tcp-syn and dst port {PORT}"
-    words = [
-        "tcpdump",
-        "-i",
-        "lo",
-        "-n",
-        "--immediate-mode",
-        "-U",
-        "-s",
-        "64",
-        "-B",
-        "65536",
-        "--time-stamp-precision=nano",
-        "-w",
-        str(path),
-        only,
-    ]
-    with subprocess.Popen([*inside, *words], stderr=subprocess.DEVNULL) as dump:
-        while not path.exists() or path.stat().st_size < 24:
-            time.sleep(0.05)
-        _, cpu = spend([*inside, *command], stdin)
-        time.sleep(0.5)
-        dump.terminate()
-    times = syns(path)
-    path.unlink()
-    return times, cpu
+def vegeta(rate: int, seconds: float) -> list[str]:
+    """How vegeta is called: what it records is binary, and not wanted."""
+    schedule = [f"-rate={rate}", f"-duration={seconds}s"]
+    return ["vegeta", "attack", *schedule, "-keepalive=false", "-output=/dev/null"]
 
 
-def lateness_us(times: list[float], rate: float, share: float) -> float:
-    """How late SYNs were after an even schedule through the earliest of them, microseconds, at this share."""
-    late = [at - i / rate for i, at in enumerate(times)]
-    first = min(late)
-    return sorted(late)[min(len(late) - 1, math.ceil(share * len(late)) - 1)] * 1e6 - first * 1e6
+def most(page: Page, place: Lab, generator: Path, seconds: float, count: int) -> None:
+    """Closed loop: exchanges per second, and processor microseconds for each."""
+    page.head("The most", "what", "program", "per second", "CPU us each", "airperf is", "goal", "met")
+    for what, calls in (("connections", 1), ("requests, persistent", ENDLESS)):
+        figures = rounds(capacities(place, generator, seconds, lasting=calls > 1), count)
+        ours = figures["airperf"][0]
+        others = (rate for name, (rate, _) in figures.items() if not name.startswith("airperf"))
+        best = max(others, default=math.nan)
+        for name, (rate, each) in figures.items():
+            goal, met = "", ""
+            if name == "airperf":
+                goal, met = f"the best peer's {best:,.0f}", yes(ours >= best)
+            page.row(what, name, f"{rate:,.0f}", f"{each:.1f}", f"{ours / rate:.2f} times", goal, met)
 
 
-def schedules(inside: list[str], generator: Path, folder: Path, seconds: float) -> None:
+def capacities(place: Lab, generator: Path, seconds: float, *, lasting: bool) -> dict[str, Program]:
+    """Each program as it does the most, one request a connection or as many as there can be."""
+
+    def airperf(*fields: tuple[str, str]) -> Figures:
+        more = {"concurrency_limit": AT_ONCE, "requests_per_connection": ENDLESS if lasting else 1}
+        spent = lab.spend(place, [generator], plan(place, seconds, request_headers=fields, **more))
+        done = int(json.loads(spent.said)["completed_in_time"])
+        return done / seconds, spent.cpu_s / done * 1e6
+
+    def wrk() -> Figures:
+        close = [] if lasting else ["-H", "Connection: close"]
+        spent = lab.spend(place, ["wrk", "-t1", f"-c{AT_ONCE}", f"-d{math.ceil(seconds)}", *close, place.url])
+        done = int(spent.said.split(" requests in ")[0].split()[-1])
+        return number(r"Requests/sec:\s+([\d.]+)", spent), spent.cpu_s / done * 1e6
+
+    def by_oha() -> Figures:
+        close = [] if lasting else ["--disable-keepalive"]
+        spent = lab.spend(place, oha(place, f"-c{AT_ONCE}", f"-z{seconds}s", *close))
+        done = sum(json.loads(spent.said)["statusCodeDistribution"].values())
+        return done / seconds, spent.cpu_s / done * 1e6
+
+    def by_httperf() -> Figures:
+        if lasting:
+            each = f"--num-calls={int(4_000 * seconds)}"
+            ways = [["--rate=10000", f"--num-conns={AT_ONCE}", each]]
+        else:
+            ways = [[f"--rate={rate}", f"--num-conns={int(rate * seconds)}"] for rate in HTTPERF_RATES]
+        best = (0.0, math.nan)
+        for way in ways:
+            spent = lab.spend(place, httperf(place, *way))
+            done = number(r"replies (\d+)", spent)
+            best = max(best, (done / number(r"test-duration ([\d.]+)", spent), spent.cpu_s / done * 1e6))
+        return best
+
+    def by_vegeta() -> Figures:
+        kept = place.folder / "vegeta.bin"
+        lasts = f"-keepalive={str(lasting).lower()}"
+        words = ["vegeta", "attack", "-rate=0", f"-max-workers={AT_ONCE}", lasts, f"-duration={seconds}s"]
+        spent = lab.spend(place, [*words, f"-output={kept}"], f"GET {place.url}\n")
+        told = subprocess.run(["vegeta", "report", "-type=json", kept], check=True, capture_output=True)
+        done = json.loads(told.stdout)["status_codes"].get("200", 0)
+        return done / seconds, spent.cpu_s / max(done, 1) * 1e6
+
+    peers = {"httperf": by_httperf, "wrk": wrk, "oha": by_oha, "vegeta": by_vegeta}
+    ours: dict[str, Program] = {"airperf": airperf}
+    if not lasting:
+        ours["airperf, Connection: close"] = lambda: airperf(("Connection", "close"))
+    return ours | {name: peers[name] for name in installed(*peers)}
+
+
+def number(pattern: str, spent: Spent) -> float:
+    """A figure of what a program printed."""
+    found = re.search(pattern, spent.said)
+    if found is None:
+        raise SystemExit(f"no {pattern!r} in what was printed: {spent.said[-300:]!r}")
+    return float(found[1])
+
+
+def yes(met: bool) -> str:
+    """Whether a goal was met."""
+    return "yes" if met else "**no**"
+
+
+def schedules(page: Page, place: Lab, generator: Path, count: int, scale: float) -> None:
     """Open loop: how late the SYNs were, of each program at each rate."""
-    print("\n| rate | program | SYNs | p50 us | p99 us | CPU % |\n|---|---|---|---|---|---|")
-    for rate in RATES:
-        count = int(rate * seconds)
-        arrivals = {"rate_micro": rate * 1_000_000}
-        programs: dict[str, tuple[list[str | Path], str | None]] = {
-            "airperf": ([generator], plan(seconds, arrivals=arrivals)),
-            "airperf, spin 50 us": ([generator], plan(seconds, arrivals=arrivals, spin_ns=50_000)),
-        }
-        if shutil.which("httperf"):
-            where = ["--server=127.0.0.1", f"--port={PORT}", "--uri=/1k"]
-            programs["httperf"] = (["httperf", *where, f"--rate={rate}", f"--num-conns={count}"], None)
-        if shutil.which("oha"):
-            words = ["oha", "--no-tui", "--disable-keepalive", f"-q{rate}", f"-n{count}", URL]
-            programs["oha"] = (list(words), None)
-        if shutil.which("vegeta"):
-            words = ["vegeta", "attack", f"-rate={rate}", f"-duration={seconds}s", "-keepalive=false"]
-            programs["vegeta"] = (list(words), f"GET {URL}\n")
-        for name, (command, stdin) in programs.items():
-            times, cpu = captured(inside, folder, command, stdin)
-            if len(times) > 1:
-                middle, tail = (lateness_us(times, rate, share) for share in (0.5, 0.99))
-                share = 100 * cpu / (times[-1] - times[0])
-                print(f"| {rate} | {name} | {len(times)} | {middle:,.0f} | {tail:,.0f} | {share:.0f} |")
+    page.head("When the SYNs left", "rate", "program", "SYNs", "p50 us", "p99 us", "CPU %", "goal", "met")
+    for rate, seconds in SCHEDULED.items():
+        figures = rounds(scheduled(place, generator, rate, seconds * scale), count)
+        others = [tail for name, (_, _, tail, _) in figures.items() if name in {"oha", "vegeta"}]
+        polling = figures.get("httperf", (0, 0, math.inf, 0))[2] / 2
+        goal = min(polling, min(others, default=math.inf) / 5)
+        for name, (seen, middle, tail, share) in figures.items():
+            judged = name == "airperf" and goal < math.inf
+            wanted, met = (f"at most {goal:,.0f} us", yes(tail <= goal)) if judged else ("", "")
+            page.row(
+                rate, name, f"{seen:,.0f}", f"{middle:,.0f}", f"{tail:,.0f}", f"{share:.0f}", wanted, met
+            )
 
 
-def processes(inside: list[str], generator: Path, folder: Path, seconds: float) -> None:
+def scheduled(place: Lab, generator: Path, rate: int, seconds: float) -> dict[str, Program]:
+    """Each program at a rate: SYNs, their lateness at the median and at 99%, and the processor's share."""
+    arrivals = {"rate_micro": rate * 1_000_000}
+    commands: dict[str, tuple[list[str], str]] = {
+        "airperf": ([str(generator)], plan(place, seconds, arrivals=arrivals)),
+        "airperf, --spin 0": ([str(generator)], plan(place, seconds, arrivals=arrivals, spin_ns=0)),
+        "httperf": (httperf(place, f"--rate={rate}", f"--num-conns={int(rate * seconds)}"), ""),
+        "oha": (oha(place, "--disable-keepalive", f"-q{rate}", f"-n{int(rate * seconds)}"), ""),
+        "vegeta": (
+            vegeta(rate, seconds),
+            f"GET {place.url}\n",
+        ),
+    }
+
+    def run(name: str) -> Figures:
+        times, spent = lab.captured(place, *commands[name])
+        if len(times) < 2:
+            return len(times), math.inf, math.inf, math.inf
+        late = [lab.lateness_us(times, rate, share) for share in (0.5, 0.99)]
+        return len(times), *late, 100 * spent.cpu_s / (times[-1] - times[0])
+
+    names = ["airperf", "airperf, --spin 0", *installed("httperf", "oha", "vegeta")]
+    return {name: (lambda name=name: run(name)) for name in names}  # type: ignore[misc]
+
+
+def overload(page: Page, generator: Path, seconds: float, *, fifo: bool) -> None:
+    """More connections than the link carries: whether they go on being opened when they are due."""
+    page.head(
+        f"Overload: {OFFERED:,}/s offered for {seconds:.0f} s to a link that carries some {CARRIED}/s",
+        *("program", "SYNs", "in time", "longest pause ms", "p99 ms", "CPU %", "peak MiB", "goal", "met"),
+    )
+    for name in ["airperf", *installed("httperf", "oha", "vegeta")]:
+        # A link of its own for each: what one leaves behind would be in the next one's way.
+        with (
+            tempfile.TemporaryDirectory(prefix="airperf-bench-") as folder,
+            lab.slow_link(Path(folder), LINK, fifo=fifo) as place,
+        ):
+            times, spent = lab.captured(place, *overloading(name, place, generator, seconds))
+        count = int(OFFERED * seconds)
+        within = [at for at in times if at < times[0] + seconds + 0.1]
+        pause = max((b - a for a, b in itertools.pairwise(within)), default=math.inf) * 1e3
+        tail = lab.lateness_us(within, OFFERED, 0.99) / 1e3
+        kept = len(within) >= 0.999 * count and pause < 50 and spent.peak_mib <= 50
+        ours = name == "airperf"
+        goal, met = ("all, no pause of 50 ms, at most 50 MiB", yes(kept)) if ours else ("", "")
+        share = 100 * spent.cpu_s / spent.wall_s
+        seen = f"{len(times):,}", f"{len(within) / count:.1%}", f"{pause:,.1f}", f"{tail:,.2f}"
+        page.row(name, *seen, f"{share:.0f}", f"{spent.peak_mib:,.0f}", goal, met)
+
+
+def overloading(name: str, place: Lab, generator: Path, seconds: float) -> tuple[list[str], str]:
+    """A program that offers too much, whose users wait for 5 s, and what it reads."""
+    if name == "airperf":
+        more = {"arrivals": {"rate_micro": OFFERED * 1_000_000}, "timeout_ns": 5_000_000_000}
+        return [str(generator)], plan(place, seconds, **more, drain_ns=1_000_000_000)
+    if name == "httperf":
+        return httperf(place, f"--rate={OFFERED}", f"--num-conns={int(OFFERED * seconds)}", "--timeout=5"), ""
+    if name == "oha":
+        return oha(place, "--disable-keepalive", f"-q{OFFERED}", f"-z{seconds}s", "-t5s", "-c10000"), ""
+    return [*vegeta(OFFERED, seconds), "-timeout=5s"], f"GET {place.url}\n"
+
+
+def processes(page: Page, place: Lab, generator: Path, seconds: float) -> None:
     """Arrivals on the wire: Kolmogorov and Smirnov's D of Poisson gaps, and the Hurst exponent of counts."""
     rate = 500
     arrivals: dict[str, object] = {"process": "poisson", "rate_micro": rate * 1_000_000}
-    times, _ = captured(inside, folder, [generator], plan(seconds, arrivals=arrivals))
+    times, _ = lab.captured(place, [generator], plan(place, seconds, arrivals=arrivals))
     gaps = sorted(b - a for a, b in itertools.pairwise(times))
     n, mean = len(gaps), (times[-1] - times[0]) / len(gaps)
     expected = [1 - math.exp(-gap / mean) for gap in gaps]
     distance = max(max(abs(f - i / n), abs(f - (i + 1) / n)) for i, f in enumerate(expected))
     # 5 % point with the mean estimated from the data (Lilliefors 1969).
     limit = 1.06 / math.sqrt(n)
-    print("\n| process | n | figure | wanted |\n|---|---|---|---|")
-    print(f"| Poisson | {n} | D = {distance:.4f} | < {limit:.4f} |")
+    page.head("Arrivals on the wire", "process", "n", "figure", "goal", "met")
+    page.row("Poisson", f"{n:,}", f"D = {distance:.4f}", f"below {limit:.4f}", yes(distance < limit))
     arrivals = {"process": "self-similar", "rate_micro": 2_000_000_000, "hurst": 0.8}
-    times, _ = captured(inside, folder, [generator], plan(10 * seconds, arrivals=arrivals))
-    print(f"| self-similar, H 0.8 | {len(times)} | H = {hurst(times):.3f} | 0.75 to 0.85 |")
+    times, _ = lab.captured(place, [generator], plan(place, 10 * seconds, arrivals=arrivals))
+    seen = hurst(times)
+    page.row(
+        "self-similar, H 0.8", f"{len(times):,}", f"H = {seen:.3f}", "0.75 to 0.85", yes(0.75 <= seen <= 0.85)
+    )
 
 
 def hurst(times: list[float], bin_s: float = 0.1) -> float:
@@ -245,49 +305,70 @@ def hurst(times: list[float], bin_s: float = 0.1) -> float:
     return 1 + slope / 2
 
 
+def built() -> Path:
+    """The generator, made from this checkout."""
+    made = [
+        "cargo",
+        "build",
+        "--locked",
+        "--quiet",
+        "--release",
+        "-p",
+        "airperf-load",
+        "--example",
+        "generate",
+    ]
+    subprocess.run(made, cwd=ROOT, check=True)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return target / "release" / "examples" / "generate"
+
+
+def measure(page: Page, generator: Path, only: Iterable[str], *, quick: bool, fifo: bool) -> None:
+    """Everything that is wanted, a folder for each lab."""
+    count, scale = (1, 0.5) if quick else (3, 1.0)
+    with (
+        tempfile.TemporaryDirectory(prefix="airperf-bench-") as name,
+        lab.loopback(Path(name), fifo=fifo) as place,
+    ):
+        if "most" in only:
+            most(page, place, generator, 2 * scale, count)
+        if "schedule" in only:
+            schedules(page, place, generator, count, scale)
+        if "arrivals" in only:
+            processes(page, place, generator, 10 * scale)
+    if "overload" in only:
+        overload(page, generator, OVERLOAD_S, fifo=fifo)
+
+
 def main() -> int:
-    """Measures everything that can be measured here."""
+    """Measures everything that can be measured here, and keeps it."""
+    parts = ("most", "schedule", "arrivals", "overload")
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=10.0, help="length of each measurement")
+    parser.add_argument("--quick", action="store_true", help="one round, half as long")
+    parser.add_argument(
+        "--fifo", action="store_true", help="real-time priority for server and generators alike"
+    )
+    parser.add_argument("--only", action="append", choices=parts, help="a part (default: all); keeps nothing")
     parser.add_argument(
         "--generator", type=Path, help="the example `generate` of airperf-load, already built"
     )
     asked = parser.parse_args()
-    for need in ("ip", "nginx", "curl", "taskset", "tcpdump"):
-        if shutil.which(need) is None:
-            print(f"SKIPPED the measurement of load generation: {need} is not installed", file=sys.stderr)
-            return 0
-    for peer in ("httperf", "wrk", "oha", "vegeta"):
+    if not lab.ready():
+        return 0
+    peers = ("httperf", "wrk", "oha", "vegeta")
+    for peer in peers:
         if shutil.which(peer) is None:
             print(f"SKIPPED {peer}: not installed; its rows are missing", file=sys.stderr)
-    generator = asked.generator
-    if generator is None:
-        subprocess.run(
-            [
-                "cargo",
-                "build",
-                "--locked",
-                "--quiet",
-                "--release",
-                "-p",
-                "airperf-load",
-                "--example",
-                "generate",
-            ],
-            cwd=ROOT,
-            check=True,
-        )
-        target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-        generator = target / "release" / "examples" / "generate"
-    print(f"Load on this machine before: {os.getloadavg()[0]:.1f}; near 1 or above it spoils the figures\n")
-    with tempfile.TemporaryDirectory(prefix="airperf-bench-") as name:
-        folder = Path(name)
-        with lab(folder) as inside:
-            most(inside, generator, asked.seconds)
-            schedules(inside, generator, folder, asked.seconds)
-            processes(inside, generator, folder, asked.seconds)
+    generator = asked.generator or built()
+    page = Page()
+    shared = ", everything with real-time priority" if asked.fifo else ""
+    beside = ", ".join(installed(*peers))
+    page.say(f"Load on this machine before: {os.getloadavg()[0]:.1f}{shared}. Beside airperf: {beside}.")
+    measure(page, generator, asked.only or parts, quick=asked.quick, fifo=asked.fifo)
+    if not asked.only:
+        print(keep.page(f"load{'-quick' if asked.quick else ''}", "make bench LOAD=1", page.lines))
     return 0
 
 
