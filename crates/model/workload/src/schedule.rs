@@ -49,6 +49,13 @@ impl Schedule {
     }
 }
 
+impl Schedule {
+    /// When it begins.
+    pub const fn origin(&self) -> Time {
+        self.origin
+    }
+}
+
 impl Iterator for Schedule {
     type Item = Demand;
 

@@ -27,6 +27,8 @@ pub(crate) fn workload(arrivals: ArrivalProcess, rate_micro: u64, offset_ns: u64
 pub(crate) struct Arrival {
     pub(crate) due_ns: u64,
     pub(crate) client: u16,
+    /// Its number among this client's.
+    pub(crate) session: u64,
 }
 
 /// The arrivals of all clients in order of time.
@@ -46,6 +48,7 @@ impl Arrivals {
         let clients = plan.clients.iter().enumerate().map(|(index, client)| {
             let end =
                 client.offset_ns.saturating_add(plan.duration_ns.unwrap_or_else(|| longest(most, rate)));
+            let end = end.min(plan.until_ns.unwrap_or(u64::MAX));
             let config = workload(model, rate, client.offset_ns);
             (Schedule::new(config, Time::from_ns(end), &key, index as u64), most)
         });
@@ -75,7 +78,7 @@ impl Arrivals {
         }
         *left -= 1;
         if let Some(demand) = schedule.next() {
-            self.next.push(Reverse(Arrival { due_ns: demand.due.as_ns(), client }));
+            self.next.push(Reverse(Arrival { due_ns: demand.due.as_ns(), client, session: demand.session }));
         }
     }
 }
@@ -108,6 +111,59 @@ mod tests {
     fn clients_keep_their_stated_offsets() {
         let seen = all(r#""duration_ns":200000000,"clients":[{"offset_ns":0},{"offset_ns":30000000}]"#);
         assert_eq!(seen, [(0, 0), (30, 1), (100, 0), (130, 1)]);
+    }
+
+    fn due_s(process: &str) -> Vec<f64> {
+        let text = format!(
+            r#"{{"schema":1,"target":{{"address":"127.0.0.1","port":80}},"seed":3,
+            "duration_ns":1000000000000,"arrivals":{process}}}"#
+        );
+        let mut arrivals = Arrivals::of(&serde_json::from_str(&text).unwrap());
+        std::iter::from_fn(|| arrivals.pop()).map(|arrival| arrival.due_ns as f64 / 1e9).collect()
+    }
+
+    /// Kolmogorov and Smirnov's D of the gaps against the exponential distribution of the stated rate.
+    #[test]
+    fn poisson_arrivals_pass_the_test_of_kolmogorov_and_smirnov() {
+        let due = due_s(r#"{"process":"poisson","rate_micro":20000000}"#);
+        let mut gaps: Vec<f64> = due.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        gaps.sort_by(f64::total_cmp);
+        let n = gaps.len() as f64;
+        let off = |(i, gap): (usize, &f64)| {
+            let expected = 1.0 - (-20.0 * gap).exp();
+            (expected - i as f64 / n).abs().max((expected - (i as f64 + 1.0) / n).abs())
+        };
+        let distance = gaps.iter().enumerate().map(off).fold(0.0, f64::max);
+        assert!(distance < 1.36 / n.sqrt(), "D = {distance}, n = {n}"); // 5 % point
+    }
+
+    /// The slope of the variance of block means over their length; the exponent that was asked for comes back.
+    #[test]
+    fn self_similar_arrivals_have_the_hurst_exponent_that_was_asked_for() {
+        for hurst in [0.6, 0.75, 0.9] {
+            let due =
+                due_s(&format!(r#"{{"process":"self-similar","rate_micro":200000000,"hurst":{hurst}}}"#));
+            let mut counts = vec![0.0; 10_000];
+            due.iter().for_each(|at| counts[(at * 10.0) as usize] += 1.0);
+            let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+            let point = |length: usize| {
+                let means: Vec<f64> = counts
+                    .chunks_exact(length)
+                    .map(|block| block.iter().sum::<f64>() / length as f64)
+                    .collect();
+                let squares = means.iter().map(|block| (block - mean).powi(2)).sum::<f64>();
+                // Less what a Poisson process has at any exponent.
+                let variance = squares / (means.len() - 1) as f64 - mean / length as f64;
+                ((length as f64).ln(), variance.ln())
+            };
+            let points: Vec<(f64, f64)> = [1, 2, 4, 8, 16, 32, 64].map(point).into();
+            let n = points.len() as f64;
+            let (x, y) = points.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0 / n, sum.1 + p.1 / n));
+            let slope = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum::<f64>()
+                / points.iter().map(|p| (p.0 - x).powi(2)).sum::<f64>();
+            let seen = 1.0 + slope / 2.0;
+            assert!((seen - hurst).abs() < 0.05, "{seen}, asked for {hurst}");
+        }
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub(crate) struct Connection {
     pub(crate) steps: u32,
     /// When the next step became due.
     pub(crate) step_due_ns: u64,
+    /// When the first of the steps that are asked together became due.
+    pub(crate) burst_due_ns: u64,
     /// Whether the thinking before the next step is over.
     pub(crate) thought: bool,
     /// Exchanges completed on the present connection.
@@ -98,6 +100,7 @@ impl Connection {
             step: 0,
             steps: 0,
             step_due_ns: 0,
+            burst_due_ns: 0,
             thought: false,
             completed: 0,
             waiting: VecDeque::new(),

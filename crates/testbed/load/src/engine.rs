@@ -6,7 +6,7 @@
 //! of replies delays an arrival by one event at most. See epoll(7), timerfd_create(2); Schroeder, Wierman
 //! & Harchol-Balter, "Open versus closed: a cautionary tale", NSDI 2006, on why arrivals must not wait.
 //!
-//! Left out: what becomes of a connection; see `exchange`.
+//! Left out: what becomes of a connection; see `opening` and those after it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,11 +17,11 @@ use std::sync::mpsc::Sender;
 
 use airperf_clock::RunClock;
 use hdrhistogram::Histogram;
-use nix::sched::{CloneFlags, setns};
 
-use crate::arrivals::Arrivals;
+use crate::arrivals::{Arrival, Arrivals};
 use crate::connection::{Phase, Slab};
 use crate::plan::Plan;
+use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::request::Requests;
 use crate::rows::Rows;
@@ -38,6 +38,9 @@ const EVENTS: usize = 256;
 const BUFFER: usize = 256 * 1024;
 /// How often the caller hears of the load.
 const REPORT_NS: u64 = 1_000_000_000;
+/// How long a closed loop polls for the next event before it sleeps: a processor that idles is slower to wake, and
+/// costs the server the waking.
+const BUSY_NS: u64 = 50_000;
 /// How long a closed loop waits after a connection that could not even be tried.
 const RETRY_NS: u64 = 10_000_000;
 /// Longest wait: how late a request to stop may be noticed.
@@ -46,18 +49,20 @@ const LOOK_MS: u64 = 100;
 /// A client of the plan.
 #[derive(Debug)]
 pub(crate) struct Client {
-    source: Option<Address>,
+    pub(crate) source: Option<Address>,
     pub(crate) netns: Option<File>,
     pub(crate) concurrent: u32,
     /// Closed loop: connections it may still open.
     pub(crate) left: u64,
     /// How well it went of late to send right after connect(2); see [`Engine::may_be_eager`].
     pub(crate) eager: u8,
+    pub(crate) ports: Ports,
 }
 
 impl Client {
-    /// The client of a plan; the error names what of the system it cannot have.
-    pub(crate) fn of(plan: &Plan, client: &crate::plan::Client) -> std::io::Result<Self> {
+    /// A client of a plan, by its place; the error names what of the system it cannot have.
+    pub(crate) fn of(plan: &Plan, number: usize) -> std::io::Result<Self> {
+        let client = &plan.clients[number];
         let netns = client.netns.as_ref().map(|name| {
             if name.contains('/') { File::open(name) } else { File::open(format!("/run/netns/{name}")) }
         });
@@ -67,6 +72,7 @@ impl Client {
             concurrent: 0,
             left: plan.connections.unwrap_or(u64::MAX),
             eager: 1,
+            ports: Ports::of(plan, number),
         })
     }
 }
@@ -78,10 +84,10 @@ pub(crate) struct Engine<'p> {
     pub(crate) poll: Poll,
     pub(crate) slab: Slab,
     pub(crate) requests: Requests,
-    arrivals: Arrivals,
+    pub(crate) arrivals: Arrivals,
     pub(crate) clients: Vec<Client>,
     /// In whose namespace the thread is.
-    entered: Option<u16>,
+    pub(crate) entered: Option<u16>,
     pub(crate) target: Address,
     /// Users who think, by the end of their thinking.
     pub(crate) thinking: BinaryHeap<Reverse<(u64, u64)>>,
@@ -96,10 +102,18 @@ pub(crate) struct Engine<'p> {
     pub(crate) numbers: u64,
     /// When the load ends; not known before the last arrival where the plan gives a number.
     pub(crate) load_end_ns: u64,
+    /// No page of a drawn session begins at this or later.
+    pub(crate) pages_end_ns: u64,
     /// Nothing new is asked for.
     pub(crate) closing: bool,
     draining_since_ns: Option<u64>,
     retry_ns: u64,
+    /// See [`Plan::spin`].
+    spin_ns: u64,
+    /// When events were heard last.
+    heard_ns: u64,
+    /// A socket for the next arrival, made while there was time.
+    pub(crate) ready: Option<(u16, RawFd)>,
     last_due_ns: u64,
     next_report_ns: u64,
     next_sample_ns: u64,
@@ -129,6 +143,8 @@ impl<'p> Engine<'p> {
         tell: Sender<Progress>,
     ) -> Result<Self, Errno> {
         let longest = plan.clients.iter().map(|client| client.offset_ns).max().unwrap_or_default();
+        let load_end = plan.duration_ns.map_or(u64::MAX, |duration| duration.saturating_add(longest));
+        let load_end = load_end.min(plan.until_ns.unwrap_or(u64::MAX));
         Ok(Self {
             plan,
             clock,
@@ -147,10 +163,14 @@ impl<'p> Engine<'p> {
             buffer: vec![0; BUFFER].into(),
             opened: 0,
             numbers: 0,
-            load_end_ns: plan.duration_ns.map_or(u64::MAX, |duration| duration.saturating_add(longest)),
+            load_end_ns: load_end,
+            pages_end_ns: load_end,
             closing: false,
             draining_since_ns: None,
             retry_ns: 0,
+            spin_ns: plan.spin(),
+            heard_ns: 0,
+            ready: None,
             last_due_ns: 0,
             next_report_ns: REPORT_NS,
             next_sample_ns: SAMPLE_NS,
@@ -189,6 +209,9 @@ impl<'p> Engine<'p> {
             self.report_due(now);
             let wait_ms = self.prepare_wait();
             let heard = self.poll.wait(&mut events, wait_ms);
+            if heard > 0 {
+                self.heard_ns = self.now();
+            }
             for event in &events[..heard] {
                 let (flags, token) = (event.events, event.u64);
                 if token == TIMER {
@@ -201,6 +224,9 @@ impl<'p> Engine<'p> {
             }
         }
         self.abandon();
+        if let Some((_, fd)) = self.ready {
+            system::close(fd, false);
+        }
         let elapsed_ns = self.now();
         self.stats.end_sample(elapsed_ns, true);
         let after = system::thread_cpu_s();
@@ -223,13 +249,13 @@ impl<'p> Engine<'p> {
     fn wait_for_start(&mut self) -> bool {
         let start_ns = self.clock.monotonic_ns(airperf_units::Time::ZERO);
         let mut events = [libc::epoll_event { events: 0, u64: 0 }];
-        self.poll.arm(start_ns.saturating_sub(self.plan.spin_ns.max(PURE_SPIN_NS)));
+        self.poll.arm(start_ns.saturating_sub(self.spin_ns.max(PURE_SPIN_NS)));
         loop {
             let left = start_ns.saturating_sub(RunClock::monotonic_now_ns());
             if left == 0 || self.stop.load(Relaxed) {
                 return left > 0;
             }
-            if left > self.plan.spin_ns.max(PURE_SPIN_NS) {
+            if left > self.spin_ns.max(PURE_SPIN_NS) {
                 self.poll.wait(&mut events, LOOK_MS as i32);
             }
         }
@@ -241,7 +267,7 @@ impl<'p> Engine<'p> {
             if self.arrivals.peek().is_some() {
                 return false;
             }
-            if self.plan.duration_ns.is_none() {
+            if self.plan.duration_ns.is_none() && self.plan.until_ns.is_none() {
                 self.load_end_ns = self.last_due_ns.saturating_add(self.mean_gap_ns());
             }
         } else {
@@ -276,7 +302,7 @@ impl<'p> Engine<'p> {
             self.last_due_ns = arrival.due_ns;
             self.stats.burst += 1;
             self.stats.longest_burst = self.stats.longest_burst.max(self.stats.burst);
-            self.open(arrival.client, arrival.due_ns);
+            self.open(arrival);
         }
     }
 
@@ -300,7 +326,7 @@ impl<'p> Engine<'p> {
                 self.clients[client].left -= 1;
                 let before = self.stats.local_failures();
                 let now = self.now();
-                self.open(client as u16, now);
+                self.open(Arrival { due_ns: now, client: client as u16, session: 0 });
                 if self.stats.local_failures() > before {
                     self.retry_ns = now + RETRY_NS;
                     return;
@@ -310,9 +336,9 @@ impl<'p> Engine<'p> {
     }
 
     /// A connection, or a session, is due.
-    fn open(&mut self, client: u16, due_ns: u64) {
+    fn open(&mut self, Arrival { due_ns, client, session: number }: Arrival) {
         let warming = due_ns < self.plan.warmup_ns;
-        let session = self.requests.session(self.opened);
+        let session = self.requests.session(self.opened, client, number);
         self.opened += 1;
         let steps =
             session.map_or(self.plan.requests_per_connection, |s| self.requests.steps(s).len() as u32);
@@ -338,46 +364,6 @@ impl<'p> Engine<'p> {
         let stats = self.stats(warming);
         stats.concurrent = stats.concurrent.saturating_add_signed(by);
         stats.most_concurrent = stats.most_concurrent.max(stats.concurrent);
-    }
-
-    /// A socket of a client, in its namespace and bound to its address.
-    pub(crate) fn socket(&mut self, client: u16) -> Result<RawFd, Errno> {
-        let at = usize::from(client);
-        if let Some(netns) = &self.clients[at].netns
-            && self.entered != Some(client)
-        {
-            setns(netns, CloneFlags::CLONE_NEWNET).map_err(|errno| errno as Errno)?;
-            self.entered = Some(client);
-        }
-        let fd = system::socket(&self.target)?;
-        let made = self.dress(fd, at);
-        if made.is_err() {
-            system::close(fd, false);
-        }
-        made.map(|()| fd)
-    }
-
-    fn dress(&self, fd: RawFd, client: usize) -> Result<(), Errno> {
-        if let Some(bytes) = self.plan.receive_buffer_bytes {
-            system::set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, bytes as i32)?;
-        }
-        if let Some(bytes) = self.plan.send_buffer_bytes {
-            system::set_option(fd, libc::SOL_SOCKET, libc::SO_SNDBUF, bytes as i32)?;
-        }
-        // One write makes one segment of a small request; several need Nagle's algorithm out of their way.
-        if self.plan.pipeline > 1 || self.plan.body_bytes > 0 || self.plan.sessions.is_some() {
-            system::set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
-        }
-        match &self.clients[client].source {
-            Some(source) => system::bind(fd, source),
-            None => Ok(()),
-        }
-    }
-
-    /// Whether to try to send right after connect(2): where both ends share a kernel the handshake is over by
-    /// then. A network takes longer, and after some failures the attempt is made now and then only.
-    pub(crate) fn may_be_eager(&self, client: u16) -> bool {
-        self.clients[usize::from(client)].eager > 0 || self.numbers.is_multiple_of(256)
     }
 
     fn wake_thinkers(&mut self, now: u64) {
@@ -455,9 +441,12 @@ impl<'p> Engine<'p> {
         if next <= now {
             return 0;
         }
-        let spin = self.plan.spin_ns;
+        let spin = self.spin_ns;
         if next - now <= spin {
             if next - now > PURE_SPIN_NS {
+                if arrival == next && self.ready.is_none() {
+                    self.make_ready();
+                }
                 return 0;
             }
             while now < next {
@@ -465,6 +454,9 @@ impl<'p> Engine<'p> {
                 now = self.now();
             }
             self.open_due(1);
+            return 0;
+        }
+        if !self.plan.is_open_loop() && now < self.heard_ns + BUSY_NS {
             return 0;
         }
         if next != u64::MAX {

@@ -12,21 +12,29 @@
 
 mod arrivals;
 mod connection;
+mod ending;
 mod engine;
-mod exchange;
 mod limits;
+mod live;
+mod opening;
 mod plan;
+mod ports;
 mod progress;
+mod receiving;
 mod request;
 mod response;
 mod result;
 mod rows;
 mod run;
+mod sending;
 mod stats;
 mod system;
+mod users;
 
+pub use live::Live;
 pub use plan::{Arrivals, Burst, Client, HttpVersion, Plan, Process, Request, SCHEMA, Target, TimeoutRule};
 pub use progress::Progress;
 pub use result::{Connections, Cpu, Errors, LoadResult, Local, Rate, TimesMs, TimesUs};
 pub use run::{LoadError, run};
 pub use stats::Bytes;
+pub use users::{Draw, Users};

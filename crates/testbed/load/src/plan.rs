@@ -11,6 +11,8 @@ use std::net::{IpAddr, SocketAddr};
 use airperf_workload::ArrivalProcess;
 use serde::{Deserialize, Serialize};
 
+use crate::users::Users;
+
 /// Version of the plan and of the result.
 pub const SCHEMA: u32 = 1;
 
@@ -41,10 +43,20 @@ pub struct Plan {
     /// Requests that may be unanswered at once on a connection.
     #[serde(default = "one")]
     pub pipeline: u32,
+    /// Whether as many are asked again only when all of them are answered, instead of one for each reply.
+    #[serde(default)]
+    pub whole_bursts: bool,
     /// What users do, in turn, each on a persistent connection that is opened again when the server closes
     /// it: a list of sessions, each a list of bursts.
     #[serde(default)]
     pub sessions: Option<Vec<Vec<Burst>>>,
+    /// What users do, drawn at random, instead of `sessions`: the workload of a scenario. Each session has a persistent
+    /// connection that is opened again after `requests_per_connection`.
+    #[serde(default)]
+    pub users: Option<Users>,
+    /// From here on, since the start, no connection becomes due and no page begins, whatever a client's offset.
+    #[serde(default)]
+    pub until_ns: Option<u64>,
     /// Further header fields; `Host` and `User-Agent` here replace ours.
     #[serde(default)]
     pub request_headers: Vec<(String, String)>,
@@ -66,9 +78,9 @@ pub struct Plan {
     /// Most connections of each client at once; an arrival beyond is a local failure (`local.limit`).
     #[serde(default)]
     pub concurrency_limit: Option<u32>,
-    /// How long before each due instant to wait actively instead of sleeping.
+    /// How long before each due instant to wait actively instead of sleeping; `None` for [`Plan::spin`]'s choice.
     #[serde(default)]
-    pub spin_ns: u64,
+    pub spin_ns: Option<u64>,
     /// The start, on `CLOCK_MONOTONIC`; `None` for at once.
     #[serde(default)]
     pub start_at_ns: Option<u64>,
@@ -236,6 +248,11 @@ pub enum TimeoutRule {
     Httperf,
 }
 
+/// Longest time to spin without being told to: a virtual processor wakes up from idling within this, nearly always.
+const LONGEST_SPIN_NS: u64 = 200_000;
+/// A twentieth of a second's millionths of nanoseconds: over a rate in millionths it gives the longest spin.
+const SPIN_SHARE_NS: u128 = 1_000_000_000_000_000 / 20;
+
 fn one_client() -> Vec<Client> {
     vec![Client::default()]
 }
@@ -272,6 +289,20 @@ impl Plan {
         self.arrivals.as_ref().is_some_and(|arrivals| arrivals.rate_micro.is_some())
     }
 
+    /// Whether what becomes due are sessions.
+    pub(crate) fn has_sessions(&self) -> bool {
+        self.sessions.is_some() || self.users.is_some()
+    }
+
+    /// How long before each due instant to wait actively, ns: without a wish, as long as a processor takes to
+    /// wake up at most, and at most a twentieth of the time between arrivals.
+    pub fn spin(&self) -> u64 {
+        let rate = self.arrivals.as_ref().and_then(|arrivals| arrivals.rate_micro).filter(|&rate| rate > 0);
+        let all = rate.map(|rate| u128::from(rate) * self.clients.len().max(1) as u128);
+        let share = all.map_or(0, |all| SPIN_SHARE_NS / all);
+        self.spin_ns.unwrap_or((LONGEST_SPIN_NS as u128).min(share) as u64)
+    }
+
     /// Every reason why this is no plan, in words for the user; the empty list for a good one.
     pub fn check(&self) -> Vec<String> {
         let mut wrong = Vec::new();
@@ -305,6 +336,10 @@ impl Plan {
         if let Some(wrong_schedule) = self.check_arrivals() {
             rule(false, wrong_schedule);
         }
+        rule(
+            self.users.is_none() || self.sessions.is_none() && self.is_open_loop(),
+            "users need a rate, and no sessions beside them".to_owned(),
+        );
         self.check_requests(&mut rule);
         wrong
     }
@@ -317,7 +352,11 @@ impl Plan {
         let Some(model) = arrivals.model() else {
             return Some("a self-similar process needs hurst, an on/off one on_ns and off_ns".to_owned());
         };
-        let config = crate::arrivals::workload(model, arrivals.rate_micro.unwrap_or_default(), 0);
+        let rate = arrivals.rate_micro.unwrap_or_default();
+        let mut config = crate::arrivals::workload(model, rate, 0);
+        if let Some(users) = &self.users {
+            config = users.config(config);
+        }
         config.check().err().map(|error| error.to_string())
     }
 

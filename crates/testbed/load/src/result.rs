@@ -32,7 +32,7 @@ pub struct LoadResult {
     pub offered_rps: Option<f64>,
     /// Connections (or sessions) wanted per second, by all clients; null in a closed loop.
     pub offered_cps: Option<f64>,
-    /// Connections opened per second, of those due, while they became due.
+    /// Connections opened per second, of those due: until the last was due, or opened if that was later.
     pub opened_cps: f64,
     /// Replies completed per second until the load's end.
     pub carried_rps: f64,
@@ -239,7 +239,9 @@ impl LoadResult {
     ) -> Self {
         let Finished { stats, elapsed_ns, load_end_ns, .. } = finished;
         let (elapsed_s, load_s) = (*elapsed_ns as f64 / 1e9, *load_end_ns as f64 / 1e9);
-        let measured_s = (load_s - plan.warmup_ns as f64 / 1e9).max(1e-9);
+        let warmup_s = plan.warmup_ns as f64 / 1e9;
+        let measured_s = (load_s - warmup_s).max(1e-9);
+        let opening_s = measured_s.max(stats.last_opened_ns as f64 / 1e9 - warmup_s);
         let each = plan.arrivals.as_ref().and_then(|arrivals| arrivals.rate_micro);
         let offered_cps = each.map(|micro| micro as f64 / 1e6 * plan.clients.len() as f64);
         let requests = Requests::of(plan).mean_steps().unwrap_or(f64::from(plan.requests_per_connection));
@@ -251,7 +253,7 @@ impl LoadResult {
         if finished.interrupted {
             why.push("the load was ended before its time".to_owned());
         }
-        let sessions = plan.sessions.is_some();
+        let sessions = plan.has_sessions();
         let (user_s, system_s) = finished.cpu_s;
         let error = |outcome| stats.errors.get(&outcome).copied().unwrap_or(0);
         let local = |cause| stats.local.get(&cause).copied().unwrap_or(0);
@@ -266,7 +268,7 @@ impl LoadResult {
             open_loop: plan.is_open_loop(),
             offered_rps: offered_cps.map(|rate| rate * requests),
             offered_cps,
-            opened_cps: stats.opened as f64 / measured_s,
+            opened_cps: stats.opened as f64 / opening_s,
             carried_rps: stats.completed_in_time as f64 / measured_s,
             load_s,
             elapsed_s,
@@ -361,7 +363,7 @@ fn limits(plan: &Plan, stats: &Stats, why: &mut Vec<String>) -> bool {
     let bound = plan.schedule_bound_ns;
     if let Some(p99) = stats.schedule_error.quantile(0.99).filter(|&p99| p99 > bound) {
         let (p99, bound) = (p99 as f64 / 1e6, bound as f64 / 1e6);
-        why.push(format!("1 % of the connections were opened more than {p99:.1} ms after they were due, the bound is {bound:.1} ms: the generator was too slow for this rate"));
+        why.push(format!("1 % of the connections were opened more than {p99:.1} ms after they were due, the bound is {bound:.1} ms: this machine was too slow for the rate, or too busy"));
         limited = true;
     }
     limited

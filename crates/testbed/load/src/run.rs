@@ -141,7 +141,7 @@ fn clients(plan: &Plan) -> Result<Vec<Client>, LoadError> {
     let apart = plan.clients.iter().any(|client| client.netns.is_some());
     let each = plan.clients.iter().enumerate().map(|(number, client)| {
         let wrong = |error| LoadError::Namespace { client: number, error };
-        let mut made = Client::of(plan, client).map_err(wrong)?;
+        let mut made = Client::of(plan, number).map_err(wrong)?;
         if apart && client.netns.is_none() {
             // The thread moves about, so the one it began in has to be found again.
             made.netns = Some(File::open("/proc/thread-self/ns/net").map_err(wrong)?);

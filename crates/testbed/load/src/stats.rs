@@ -192,6 +192,8 @@ pub(crate) struct Stats {
     pub(crate) due: u64,
     /// Connections whose connect(2) was called and not refused by this machine.
     pub(crate) opened: u64,
+    /// When the last of them was opened.
+    pub(crate) last_opened_ns: u64,
     pub(crate) established: u64,
     /// Connections all of whose exchanges were completed.
     pub(crate) completed_connections: u64,
@@ -253,6 +255,7 @@ impl Stats {
             failed_session: Times::new(),
             due: 0,
             opened: 0,
+            last_opened_ns: 0,
             established: 0,
             completed_connections: 0,
             failed_connections: 0,

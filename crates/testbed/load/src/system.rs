@@ -93,6 +93,12 @@ pub(crate) fn bind(fd: RawFd, source: &Address) -> Result<(), Errno> {
     checked(unsafe { libc::bind(fd, source.as_ptr(), source.length) }).map(drop)
 }
 
+/// Lets connect(2) choose among these ports only, both included; 0 and 0 for all there are. Linux 6.3.
+pub(crate) fn choose_ports(fd: RawFd, low: u16, high: u16) -> Result<(), Errno> {
+    const IP_LOCAL_PORT_RANGE: i32 = 51; // linux/in.h; not in libc yet
+    set_option(fd, libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, i32::from(low) | i32::from(high) << 16)
+}
+
 /// Begins to connect; `Ok` also when that takes time.
 #[inline]
 pub(crate) fn connect(fd: RawFd, target: &Address) -> Result<(), Errno> {

@@ -201,3 +201,51 @@ fn the_tables_hold_every_exchange_and_connection() {
     let log = std::fs::read_to_string(directory.join("histograms.hlog")).unwrap();
     assert!(log.contains("Tag=response,") && log.contains(&result.hdr["response"]), "{log}");
 }
+
+/// One reply of a burst lets no further request out; the last one lets out as many as before.
+#[test]
+fn whole_bursts_wait_for_all_their_replies() {
+    let server = Server::start(|mut stream, _| {
+        let mut rest = Vec::new();
+        let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+        for burst in [3, 3, 1] {
+            for _ in 0..burst {
+                request(&mut stream, &mut rest).unwrap();
+            }
+            for _ in 0..burst {
+                stream.write_all(reply).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                stream.set_nonblocking(true).unwrap();
+                let early = std::io::Read::read(&mut stream, &mut [0; 1]);
+                stream.set_nonblocking(false).unwrap();
+                if early.is_ok_and(|octets| octets > 0) {
+                    rest.clear(); // the octet is lost, and the load fails
+                }
+            }
+        }
+    });
+    let more = json!({ "connections": 2, "requests_per_connection": 7, "pipeline": 3, "whole_bursts": true });
+    let result = run(&plan(server.address, more));
+    assert_eq!((result.completed, result.connections.completed), (14, 2), "{result:?}");
+}
+
+#[test]
+fn drawn_users_change_connections_when_they_are_used_up_and_begin_no_page_after_the_end() {
+    let server = Server::start(answer(3));
+    let users = json!({ "pages": { "fixed": 5 }, "size_bytes": { "uniform": { "low": 1, "high": 9 } },
+        "think_time_ns": { "fixed": 10_000_000 } });
+    let more = json!({ "connections": 4, "requests_per_connection": 2, "users": users });
+    let result = run(&plan(server.address, more));
+    assert_eq!((result.completed, result.connections.completed), (20, 4), "{result:?}");
+    assert_eq!((server.accepted(), result.connections.closed_early), (12, 0));
+    assert_eq!(result.offered_rps, Some(1_000.0));
+    // The first page is due at 0, and nothing more before the time is up.
+    let users = json!({ "pages": { "fixed": 5 }, "size_bytes": { "fixed": 1 },
+        "think_time_ns": { "fixed": 100_000_000u64 } });
+    let more = json!({ "connections": 9, "until_ns": 50_000_000, "users": users });
+    let mut plan = plan(server.address, more);
+    plan.arrivals.as_mut().unwrap().rate_micro = Some(10_000_000);
+    let result = run(&plan);
+    assert_eq!((result.connections.due, result.completed), (1, 1), "{result:?}");
+    assert_eq!(result.connections.completed, 1);
+}
