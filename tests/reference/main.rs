@@ -1,4 +1,4 @@
-//! `docs/reference/records.md` and `capture-records.md` say what the files say: their tables are the row
+//! `docs/reference/records.md`, `capture-records.md` and `load-records.md` say what the files say: their tables are the row
 //! types' own sentences. `captures.md` lists the anomalies as the layers name them.
 //!
 //! After changing a row type run `AIRPERF_WRITE=1 cargo test -p airperf-tests --test reference`, which
@@ -7,13 +7,14 @@
 use airperf_analyze::capture as analyze;
 use airperf_record::{
     ConnectionRow, ExchangeRow, FlowRow, FrameRow, LagRow, PacketRow, PageRow, QueueRow, Row, SCHEMA_VERSION,
-    capture,
+    capture, load,
 };
 use std::fmt::Write as _;
 use std::path::Path;
 
 const RUN: &str = "records.md";
 const CAPTURE: &str = "capture-records.md";
+const LOAD: &str = "load-records.md";
 const ANOMALIES: &str = "captures.md";
 const BEGIN: &str = "<!-- begin of the tables, written by tests/reference/main.rs -->\n";
 const END: &str = "<!-- end of the tables -->\n";
@@ -84,6 +85,11 @@ fn the_page_of_captures_says_what_the_files_say() {
             table::<capture::RetransmissionRow>(),
         ]),
     );
+}
+
+#[test]
+fn the_page_of_loads_says_what_the_files_say() {
+    says(LOAD, &page(&[table::<load::ExchangeRow>(), table::<load::ConnectionRow>()]));
 }
 
 /// Names and sentences of the anomalies that a layer counts.

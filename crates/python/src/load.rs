@@ -5,7 +5,7 @@
 //! units, and which targets are allowed to be asked: the plan says.
 
 use crate::error;
-use airperf_load::{Plan, Progress};
+use airperf_load::{Live, Plan, Progress};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
@@ -13,7 +13,31 @@ use std::path::PathBuf;
 
 /// Adds the function to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(live_workload, module)?)?;
     module.add_function(wrap_pyfunction!(run_load, module)?)
+}
+
+/// What a scenario's clients want, as far as a live generator can do it. They must be alike but for their start.
+///
+/// Args:
+///     text: The scenario, TOML, which was checked.
+///     name: What to call it in messages.
+///     seed: Of random starts; None for the scenario's.
+///
+/// Returns:
+///     JSON; see airperf_load::Live.
+///
+/// Raises:
+///     ScenarioError: When it is no scenario.
+///     ValueError: With what of it cannot be done live.
+#[pyfunction]
+#[pyo3(signature = (text, name, seed))]
+fn live_workload(text: &str, name: &str, seed: Option<u64>) -> PyResult<String> {
+    let scenario = crate::scenario::read(text, name, &[])?;
+    let clients = scenario.clients.iter().map(|client| &client.workload);
+    let live = Live::of(clients, scenario.duration, seed.unwrap_or(scenario.seed));
+    let live = live.map_err(PyValueError::new_err)?;
+    serde_json::to_string(&live).map_err(|error| error::RunError::new_err(error.to_string()))
 }
 
 /// Generates the load of a plan.

@@ -55,7 +55,7 @@ class Asked:
     off_time: str | None = None
     concurrency: int | None = None
     requests_per_connection: int | None = None
-    pipeline: int = 1
+    pipeline: int | None = None
     paths: tuple[str, ...] = ()
     paths_from: Path | None = None
     method: str | None = None
@@ -90,13 +90,7 @@ def plan(asked: Asked) -> Plan:
     body_bytes = _size("--body", asked.body)
     timeout_ns = _timeout(asked, workload)
     paths, weights = _paths(asked, urls)
-    duration_ns, per_connection, seed = None, 1, 1
-    if workload:
-        duration_ns, per_connection, seed = (
-            workload.duration_ns,
-            workload.requests_per_connection,
-            workload.seed,
-        )
+    duration_ns = _time("--duration", asked.duration, workload.duration_ns if workload else None)
     return Plan(
         target=target,
         authority=urls[0].authority,
@@ -105,10 +99,13 @@ def plan(asked: Asked) -> Plan:
         weights=weights,
         method=_method(asked, body_bytes),
         clients=_clients(asked, workload),
-        duration_ns=_time("--duration", asked.duration, duration_ns),
+        duration_ns=duration_ns,
+        until_ns=workload.until_ns if workload and asked.duration is None else None,
         connections=asked.connections,
-        requests_per_connection=asked.requests_per_connection or per_connection,
-        pipeline=asked.pipeline,
+        requests_per_connection=asked.requests_per_connection
+        or (workload.requests_per_connection if workload else 1),
+        pipeline=asked.pipeline or (workload.pipeline if workload else 1),
+        users=workload.users if workload else None,
         sessions=_sessions(asked),
         headers=tuple(header(text) for text in asked.headers),
         http_version=asked.http_version,
@@ -117,12 +114,12 @@ def plan(asked: Asked) -> Plan:
         timeout_rule=workload.timeout_rule if workload else "progress",
         close_with_reset=asked.close_with_reset,
         concurrency=asked.concurrency,
-        spin_ns=_time("--spin", asked.spin, 0) or 0,
+        spin_ns=_time("--spin", asked.spin, None),
         schedule_bound_ns=_time("--schedule-bound", asked.schedule_bound, SCHEDULE_BOUND_NS) or 0,
         start_at_ns=monotonic_instant(asked.start_at) if asked.start_at else None,
         warmup_ns=_time("--warmup", asked.warmup, 0) or 0,
         drain_ns=_drain(asked, workload, timeout_ns),
-        seed=seed if asked.seed is None else asked.seed,
+        seed=(workload.seed if workload else 1) if asked.seed is None else asked.seed,
         notes=tuple(notes),
     )
 
@@ -165,7 +162,7 @@ def _workload(asked: Asked) -> Workload | None:
 
 def _urls(asked: Asked, workload: Workload | None) -> list[Url]:
     texts = asked.urls
-    if workload:
+    if workload and workload.size_bytes is not None:
         texts = tuple(text.replace(SIZE, str(workload.size_bytes)) for text in texts)
     urls = [parse_url(text) for text in texts]
     if len({(url.host, url.port) for url in urls}) > 1:

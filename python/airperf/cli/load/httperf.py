@@ -92,7 +92,8 @@ def plan(found: Found) -> Plan:
         method=_method(found),
         connections=connections,
         requests_per_connection=1 if sessions else calls,
-        pipeline=piped if sessions else min(burst, MAX_PIPELINE),
+        pipeline=piped if sessions else min(burst, piped),
+        whole_bursts=not sessions and burst > 1,
         sessions=sessions,
         headers=_headers(found),
         http_version=_version(found),
@@ -106,7 +107,7 @@ def plan(found: Found) -> Plan:
         seed=1 + client,
         send_buffer_bytes=count(found, "send-buffer", SEND_BUFFER),
         receive_buffer_bytes=count(found, "recv-buffer", RECEIVE_BUFFER),
-        notes=tuple(_notes(found, target, calls, burst)),
+        notes=tuple(_notes(found, target)),
     )
 
 
@@ -204,12 +205,10 @@ def _client(found: Found) -> int:
     return int(parts[1])
 
 
-def _notes(found: Found, target: Target, calls: int, burst: int) -> list[str]:
+def _notes(found: Found, target: Target) -> list[str]:
     if "think-timeout" in found and real("think-timeout", found["think-timeout"]):
         raise InputError("--think-timeout: not supported: one time-out holds for all phases; raise --timeout")
     notes = vouched(target)
-    if burst > 1 and calls > burst:
-        notes.append("--burst-length: so many calls are kept under way, also from one burst to the next")
     if "max-connections" in found:
         notes.append("--max-connections: a session never has more than one connection at a time")
     if "hog" in found:

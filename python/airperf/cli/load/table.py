@@ -63,7 +63,7 @@ def counts_table(plan: Plan, result: Result) -> Table:
     table = Table(show_header=False)
     table.add_column("what", min_width=_LABEL)
     table.add_column("value", min_width=5 * (_NUMBER + 3) - 3)
-    begun = "sessions" if plan.sessions else "connections"
+    begun = "sessions" if plan.sessions or plan.users else "connections"
     opened, most = v["connections"]["opened"], v["connections"]["most_concurrent"]
     add_row(
         table, f"{begun} per second", f"offered {_rate(v['offered_cps'])}, opened {_rate(v['opened_cps'])}"
@@ -170,6 +170,8 @@ def _about(plan: Plan, *, rate: bool = True) -> str:
         parts.append(f"each of {len(plan.clients)} clients")
     if plan.sessions:
         parts.append(f"{len(plan.sessions)} session{'s' if len(plan.sessions) > 1 else ''} in turn")
+    elif plan.users:
+        parts.append("sessions drawn")
     elif plan.requests_per_connection > 1:
         parts.append(f"{plan.requests_per_connection} requests per connection")
     parts.append(f"seed {plan.seed}")

@@ -6,6 +6,7 @@ what it does not know. Leaves out how it is carried out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -103,7 +104,13 @@ class Plan:
     connections: int | None = None
     requests_per_connection: int = 1
     pipeline: int = 1
+    whole_bursts: bool = False
+    """Whether ``pipeline`` requests are asked again only when all of them are answered."""
     sessions: tuple[Session, ...] = ()
+    users: Mapping[str, Any] | None = None
+    """Sessions drawn at random, as a scenario says; the crate's ``Users``."""
+    until_ns: int | None = None
+    """From here on nothing begins, whatever a client's offset."""
     headers: tuple[tuple[str, str], ...] = ()
     http_version: str = "1.1"
     body_bytes: int = 0
@@ -111,7 +118,7 @@ class Plan:
     timeout_rule: str = "progress"
     close_with_reset: bool = False
     concurrency: int | None = None
-    spin_ns: int = 0
+    spin_ns: int | None = None
     start_at_ns: int | None = None
     warmup_ns: int = 0
     drain_ns: int = 5 * SECOND_NS
@@ -159,7 +166,10 @@ class Plan:
             "connections": self.connections,
             "requests_per_connection": self.requests_per_connection,
             "pipeline": self.pipeline,
+            "whole_bursts": self.whole_bursts,
             "sessions": [_session(session) for session in self.sessions] or None,
+            "users": self.users,
+            "until_ns": self.until_ns,
             "request_headers": [list(pair) for pair in self.headers],
             "http_version": self.http_version,
             "body_bytes": self.body_bytes,

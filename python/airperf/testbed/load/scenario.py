@@ -1,19 +1,21 @@
 """The workload of a scenario for a live server: the same description that drives ``sim`` and ``emu``.
 
-Model: docs/reference/load.md, "From a scenario". A scenario's clients differ by their start alone, or they
-cannot be one generator. Leaves out everything of a scenario but its clients, duration, drain and seed: the
-link, TCP and the server are now the real ones.
+Model: docs/reference/load.md, "From a scenario"; the sessions are those of the crate ``airperf-workload``,
+drawn with the scenario's seed. A scenario's clients differ by their start alone, or they cannot be one
+generator. Leaves out everything of a scenario but its clients, duration, drain and seed: the link, TCP and
+the server are now the real ones.
 """
 
 from __future__ import annotations
 
-import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from airperf import _core
 from airperf.errors import InputError
-from airperf.quantities import duration_ns, rate_micro, size_bytes
+from airperf.quantities import duration_ns, rate_micro
 from airperf.scenario import Checked, check
 from airperf.testbed.load.plan import Arrivals
 
@@ -28,6 +30,8 @@ _OF_THE_LINK = (
 _TAKEN = (
     *("arrivals", "rate", "hurst", "on_time", "off_time"),
     *("requests_per_connection", "size", "timeout", "timeout_rule"),
+    *("pages", "embedded", "embedded_size", "cached", "parse_time", "think_time", "upload"),
+    *("pipeline", "connections", "patience", "kind"),
 )
 _NOT_TAKEN = ("request_size", "abort")
 _PLAINEST = """
@@ -46,11 +50,14 @@ class Workload:
 
     arrivals: Arrivals
     requests_per_connection: int
+    pipeline: int
+    users: Mapping[str, Any] | None
     timeout_ns: int | None
     timeout_rule: str
-    size_bytes: int
+    size_bytes: int | None
     offsets_ns: tuple[int, ...]
     duration_ns: int
+    until_ns: int
     drain_ns: int
     seed: int
     notes: tuple[str, ...]
@@ -74,8 +81,12 @@ def from_scenario(checked: Checked, seed: int | None = None) -> Workload:
     if unknown:
         seen = f"client.{unknown[0]} = {own[unknown[0]]!r}"
         raise InputError(f"{checked.name}: {seen} is not something that airperf load can do")
-    rate = rate_micro(str(first["rate"]))
     chosen = int(resolved["seed"]) if seed is None else seed
+    try:
+        live = json.loads(_core.live_workload(checked.text, checked.name, chosen))
+    except ValueError as error:
+        raise InputError(f"{checked.name}: {error}") from None
+    rate = rate_micro(str(first["rate"]))
     return Workload(
         arrivals=Arrivals(
             process=str(first["arrivals"]),
@@ -84,12 +95,15 @@ def from_scenario(checked: Checked, seed: int | None = None) -> Workload:
             on_ns=_time(first.get("on_time")),
             off_ns=_time(first.get("off_time")),
         ),
-        requests_per_connection=int(first["requests_per_connection"]),
+        requests_per_connection=int(live["requests_per_connection"]),
+        pipeline=int(live["pipeline"]),
+        users=live["users"],
         timeout_ns=_time(first["timeout"]),
         timeout_rule="progress" if first["timeout_rule"] == "progress" else "httperf",
-        size_bytes=_size(checked.name, first["size"]),
-        offsets_ns=tuple(_start(str(c["start"]), chosen, i, rate) for i, c in enumerate(clients)),
+        size_bytes=live["size_bytes"],
+        offsets_ns=tuple(live["offsets_ns"]),
         duration_ns=duration_ns(str(resolved["duration"])),
+        until_ns=int(live["until_ns"]),
         drain_ns=duration_ns(str(resolved["drain"])),
         seed=chosen,
         notes=(
@@ -99,25 +113,9 @@ def from_scenario(checked: Checked, seed: int | None = None) -> Workload:
     )
 
 
-def _size(name: str, value: Any) -> int:
-    try:
-        return size_bytes(str(value))
-    except InputError:
-        raise InputError(
-            f"{name}: client.size = {value!r}: only objects of one size can be asked for"
-        ) from None
-
-
 def _said(value: Any) -> bool:
     return value not in (None, "none", "never", False, [], {})
 
 
 def _time(value: Any) -> int | None:
     return duration_ns(str(value)) if _said(value) else None
-
-
-def _start(text: str, seed: int, number: int, rate: int) -> int:
-    if text != "random":
-        return duration_ns(text)
-    draw = hashlib.sha256(f"{seed}/load/start/{number}".encode()).digest()[:8]
-    return int.from_bytes(draw) * (10**15 // rate) >> 64
