@@ -195,7 +195,7 @@ def schedules(page: Page, place: Lab, generator: Path, count: int, scale: float)
     for rate, seconds in SCHEDULED.items():
         figures = rounds(scheduled(place, generator, rate, seconds * scale), count)
         others = [tail for name, (_, _, tail, _) in figures.items() if name in {"oha", "vegeta"}]
-        polling = figures.get("httperf", (0, 0, math.inf, 0))[2] / 2
+        polling = math.inf if place.first else figures.get("httperf", (0, 0, math.inf, 0))[2] / 2
         goal = min(polling, min(others, default=math.inf) / 5)
         for name, (seen, middle, tail, share) in figures.items():
             judged = name == "airperf" and goal < math.inf
