@@ -3,7 +3,7 @@
 //! A parameter is a word and a value: a quantity of the key's dimension, or a plain number for `cv`, `shape` and the
 //! weights of a `choice`. What is shown reads back as the same.
 //!
-//! Left out: what the distributions are; see `airperf_workload`.
+//! Left out: what the distributions are; see [`airperf_units::Distribution`].
 
 use crate::quantity::{self, Dimension, QuantityError, Text};
 use airperf_workload::Distribution;

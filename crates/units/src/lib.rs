@@ -6,10 +6,12 @@
 //! Left out: wall-clock time (the testbeds own it) and quantities no model uses yet.
 
 mod config;
+mod distribution;
 mod random;
 mod time;
 
 pub use config::ConfigError;
+pub use distribution::Distribution;
 pub use random::{Stream, StreamKey};
 pub use time::{Duration, Time};
 

@@ -2,7 +2,7 @@
 //!
 //! Left out: streams, which are no requests and replies.
 
-use crate::distribution::Distribution;
+use crate::Distribution;
 use airperf_units::{ConfigError, Duration};
 
 /// A mean number of arrivals per second, exact to a millionth.

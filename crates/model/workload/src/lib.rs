@@ -6,17 +6,15 @@
 
 mod bulk;
 mod config;
-mod distribution;
 mod fgn;
 mod pace;
 mod schedule;
 mod session;
 mod stream;
 
-pub use airperf_units::ConfigError;
+pub use airperf_units::{ConfigError, Distribution};
 pub use bulk::{Datagram, DatagramConfig, DatagramPace, Datagrams, FlowConfig, FlowKind, RTP_HEADER_BYTES};
 pub use config::{ArrivalProcess, Config, PerSecond, Plain, SessionConfig, Start};
-pub use distribution::Distribution;
 pub use fgn::fractional_noise;
 pub use schedule::{Demand, Schedule};
 pub use session::{Ending, Outcome, Page, Request, Session};

@@ -1,8 +1,8 @@
 //! Sessions driven by a network that answers every request after a fixed time.
 
 use super::*;
+use crate::Distribution;
 use crate::config::{ArrivalProcess, SessionConfig, Start};
-use crate::distribution::Distribution;
 
 const END: Time = Time::MAX;
 

@@ -8,7 +8,7 @@
 //! Left out: Pareto without an upper bound, whose mean a run of any length estimates badly, and popularity (Zipf),
 //! which matters only to caches that are modelled object by object.
 
-use airperf_units::Stream;
+use crate::Stream;
 use std::sync::Arc;
 
 /// Mean of the logarithm of the sizes of SURGE's body, natural, in octets (Barford & Crovella 1998).

@@ -1,7 +1,7 @@
 //! Moments and bounds of every distribution against their closed forms.
 
 use super::*;
-use airperf_units::StreamKey;
+use crate::StreamKey;
 
 const DRAWS: usize = 200_000;
 
