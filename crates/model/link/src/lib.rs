@@ -10,12 +10,18 @@
 //!
 //! Left out: addresses, headers and bytes; those belong to whoever made the packet.
 
+pub mod access;
+mod agenda;
 pub mod ethernet;
 mod event;
+mod places;
 mod stats;
 pub mod switch;
+pub mod trace;
 
+pub use agenda::Agenda;
 pub use event::{Destination, DropCause, FrameEvent, FrameKind, Heard, LossCause, Outcome, StationId};
+pub use places::Places;
 pub use stats::{QueueMeter, QueueStats};
 
 use airperf_units::Time;
@@ -105,6 +111,11 @@ pub trait Link<P> {
 pub trait Outlet<P> {
     /// A packet reached `to`. For a broadcast this is called once per receiver.
     fn delivered(&mut self, at: Time, to: StationId, packet: &Packet<P>);
+
+    /// A packet that was [delivered](Self::delivered) reached `to` once more: the link made a copy of it.
+    fn duplicated(&mut self, at: Time, to: StationId, packet: &Packet<P>) {
+        let _ = (at, to, packet);
+    }
 
     /// The link gave a packet up.
     fn lost(&mut self, at: Time, from: StationId, packet: &Packet<P>, cause: LossCause) {

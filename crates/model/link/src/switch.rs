@@ -9,12 +9,11 @@
 
 use crate::ethernet::{EthernetStation, GAP_BYTES, PREAMBLE_BYTES, frame_bytes};
 use crate::{
-    Arrival, Destination, DropCause, FrameEvent, FrameKind, Heard, Link, LossCause, Outcome, Outlet, Packet,
-    QueueMeter, QueueStats, StationId,
+    Agenda, Arrival, Destination, DropCause, FrameEvent, FrameKind, Heard, Link, LossCause, Outcome, Outlet,
+    Packet, Places, QueueMeter, QueueStats, StationId,
 };
 use airperf_units::{Duration, Rate, Time};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 /// Configuration of a switch with its stations.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,11 +97,8 @@ pub struct Switch<P> {
     config: SwitchConfig,
     hosts: Vec<Host>,
     ports: Vec<Port>,
-    /// Packets by place; free places are listed.
-    carried: Vec<Option<Carried<P>>>,
-    free: Vec<u32>,
-    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
-    asked: u64,
+    carried: Places<Carried<P>>,
+    events: Agenda<Event>,
     present: Time,
     late_arrivals: u64,
     /// Directions of wires in use.
@@ -129,10 +125,8 @@ impl<P> Switch<P> {
         Self {
             hosts,
             ports: vec![Port::default(); config.stations.len()],
-            carried: Vec::new(),
-            free: Vec::new(),
-            events: BinaryHeap::new(),
-            asked: 0,
+            carried: Places::default(),
+            events: Agenda::default(),
             present: Time::ZERO,
             late_arrivals: 0,
             active: 0,
@@ -143,26 +137,8 @@ impl<P> Switch<P> {
         }
     }
 
-    fn at(&mut self, at: Time, event: Event) {
-        self.events.push(Reverse((at, self.asked, event)));
-        self.asked += 1;
-    }
-
     fn octets(&self, bytes: u32) -> Duration {
         self.config.rate.time_for(u64::from(bytes))
-    }
-
-    fn keep(&mut self, carried: Carried<P>) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.carried[place as usize] = Some(carried);
-            return place;
-        }
-        self.carried.push(Some(carried));
-        (self.carried.len() - 1) as u32
-    }
-
-    fn carried(&self, place: u32) -> &Carried<P> {
-        self.carried[place as usize].as_ref().expect("a packet on its way has a place")
     }
 
     /// One more or one less direction of a wire is in use from `now` on.
@@ -185,8 +161,9 @@ impl<P> Switch<P> {
                 let place = host.queue.pop_front().expect("a station that sends has a head frame");
                 host.meter.departed(false);
                 host.meter.set_depth(now, (host.queue.len() as u32).saturating_sub(1));
-                self.at(now + self.config.propagation + self.config.forwarding, Event::Switched(place));
-                self.at(now + self.octets(GAP_BYTES), Event::HostFree(station));
+                self.events
+                    .at(now + self.config.propagation + self.config.forwarding, Event::Switched(place));
+                self.events.at(now + self.octets(GAP_BYTES), Event::HostFree(station));
             }
             Event::HostFree(station) => {
                 self.count(now, false);
@@ -203,7 +180,7 @@ impl<P> Switch<P> {
                 self.send_on(now, station);
             }
             Event::Delivered(station, place) => {
-                let carried = self.carried[place as usize].as_mut().expect("a packet on its way has a place");
+                let carried = self.carried.at_mut(place);
                 carried.copies -= 1;
                 carried.delivered = true;
                 out.delivered(now, StationId(station), &carried.packet);
@@ -218,7 +195,7 @@ impl<P> Switch<P> {
         let place = *host.queue.front().expect("a station that begins has a head frame");
         let sequence = host.sequence;
         host.sequence = (sequence + 1) % 4096;
-        let packet = &self.carried(place).packet;
+        let packet = &self.carried.at(place).packet;
         let bytes = frame_bytes(packet.bytes);
         let end = now + self.octets(PREAMBLE_BYTES + bytes);
         let frame = FrameEvent {
@@ -235,12 +212,12 @@ impl<P> Switch<P> {
             sniffer: Heard::Good,
         };
         out.frame(&frame, Some(packet));
-        self.at(end, Event::Sent(station));
+        self.events.at(end, Event::Sent(station));
     }
 
     /// Puts a packet into the queue of its port, or of all the others.
     fn forward<O: Outlet<P>>(&mut self, now: Time, place: u32, out: &mut O) {
-        let (to, from) = (self.carried(place).packet.to, self.carried(place).from);
+        let (to, from) = (self.carried.at(place).packet.to, self.carried.at(place).from);
         let all = 0..self.ports.len() as u16;
         let ports = match to {
             Destination::Station(to) => to.0..to.0 + 1,
@@ -249,7 +226,7 @@ impl<P> Switch<P> {
         for port in ports.filter(|&port| port != from.0) {
             let waiting = self.ports[usize::from(port)].queue.len();
             if waiting < self.config.port_queue_packets as usize || !self.ports[usize::from(port)].busy {
-                self.carried[place as usize].as_mut().expect("it was just looked at").copies += 1;
+                self.carried.at_mut(place).copies += 1;
                 self.ports[usize::from(port)].queue.push_back(place);
                 self.send_on(now, port);
             }
@@ -266,19 +243,18 @@ impl<P> Switch<P> {
         let Some(place) = port.queue.pop_front() else { return };
         port.busy = true;
         self.count(now, true);
-        let bytes = frame_bytes(self.carried(place).packet.bytes);
+        let bytes = frame_bytes(self.carried.at(place).packet.bytes);
         let end = now + self.octets(PREAMBLE_BYTES + bytes);
-        self.at(end + self.config.propagation, Event::Delivered(station, place));
-        self.at(end + self.octets(GAP_BYTES), Event::PortFree(station));
+        self.events.at(end + self.config.propagation, Event::Delivered(station, place));
+        self.events.at(end + self.octets(GAP_BYTES), Event::PortFree(station));
     }
 
     /// Forgets a packet of which the switch has no copy any more.
     fn let_go<O: Outlet<P>>(&mut self, now: Time, place: u32, out: &mut O) {
-        if self.carried(place).copies > 0 {
+        if self.carried.at(place).copies > 0 {
             return;
         }
-        let carried = self.carried[place as usize].take().expect("it was just looked at");
-        self.free.push(place);
+        let carried = self.carried.take(place);
         if !carried.delivered {
             out.lost(now, carried.from, &carried.packet, LossCause::NotReceived);
         }
@@ -300,22 +276,19 @@ impl<P> Link<P> for Switch<P> {
             host.meter.dropped();
             return Arrival::Dropped(DropCause::QueueFull);
         }
-        let place = self.keep(Carried { packet, from, copies: 0, delivered: false });
+        let place = self.carried.keep(Carried { packet, from, copies: 0, delivered: false });
         let host = &mut self.hosts[from.index()];
         host.queue.push_back(place);
         host.meter.set_depth(now, host.queue.len() as u32 - 1);
         if !host.busy {
             host.busy = true;
-            self.at(now, Event::Begin(from.0));
+            self.events.at(now, Event::Begin(from.0));
         }
         Arrival::Queued
     }
 
     fn poll<O: Outlet<P>>(&mut self, now: Time, out: &mut O) {
-        while let Some(&Reverse((at, _, event))) = self.events.peek()
-            && at <= now
-        {
-            self.events.pop();
+        while let Some((at, event)) = self.events.due(now) {
             self.present = at;
             self.happen(at, event, out);
         }
@@ -323,7 +296,7 @@ impl<P> Link<P> for Switch<P> {
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.events.peek().map(|Reverse((at, ..))| *at)
+        self.events.next()
     }
 
     fn present(&self) -> Time {

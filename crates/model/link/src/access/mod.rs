@@ -1,0 +1,323 @@
+//! An access link: pipes of stated rate, delay and loss between stations and the network's side.
+//!
+//! Station 0 is on the network's side (where the server is); every other station reaches it, and nobody else, over a
+//! pipe in each direction, its own or one shared by all. A packet waits in a drop-tail queue, is sent at a rate or at the
+//! opportunities of a trace ([`crate::trace`]), and is lost, delayed or delivered twice on the way. References: the
+//! serialisation of Mahimahi's `mm-link` (Netravali et al., USENIX ATC 2015); Gilbert (1960) and Elliott (1963) for
+//! losses in bursts ([`Loss`]).
+//!
+//! Left out: what causes the rates and losses (see `airperf_wwan` for a link layer), scheduling between stations that
+//! share a pipe other than first come first served, queues that drop anywhere but at their tail, broadcast.
+
+mod channel;
+mod config;
+mod sender;
+
+pub use config::{AccessConfig, AccessStation, Capacity, Direction, Loss, OpportunitySize};
+
+use crate::{
+    Agenda, Arrival, DropCause, FrameEvent, FrameKind, Heard, Link, LossCause, Outcome, Outlet, Packet,
+    Places, QueueMeter, QueueStats, StationId,
+};
+use airperf_units::{Duration, StreamKey, Time};
+use channel::Channel;
+use sender::{Sender, Sending};
+use std::collections::VecDeque;
+
+/// The station on the network's side.
+pub const NETWORK: StationId = StationId(0);
+
+/// One direction of one station's link, or of the link that all share.
+#[derive(Clone, Debug)]
+struct Pipe {
+    /// Places of packets, the head first.
+    queue: VecDeque<u32>,
+    /// Whether the head is being sent, and so waits no more.
+    sending: bool,
+    head: Option<Sending>,
+    /// Octets that wait.
+    waiting_bytes: u64,
+    most_packets: usize,
+    most_bytes: u64,
+    sender: Sender,
+    channel: Channel,
+}
+
+/// A packet on the link.
+#[derive(Clone, Debug)]
+struct Carried<P> {
+    packet: Packet<P>,
+    from: StationId,
+    /// Copies that have not arrived.
+    copies: u8,
+    delivered: bool,
+    lost: bool,
+}
+
+/// A station's side of its pipes.
+#[derive(Clone, Debug, Default)]
+struct Host {
+    meter: QueueMeter,
+    waiting: u32,
+    sequence: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The head of a pipe begins to be sent.
+    Begin(u32),
+    /// It has been sent.
+    Sent(u32),
+    /// A copy of the packet in this place arrives.
+    Arrives(u32),
+}
+
+/// An access link; see the module.
+#[derive(Clone, Debug)]
+pub struct Access<P> {
+    config: AccessConfig,
+    hosts: Vec<Host>,
+    /// Downward, then upward.
+    pipes: Vec<Pipe>,
+    carried: Places<Carried<P>>,
+    events: Agenda<Event>,
+    present: Time,
+    late_arrivals: u64,
+    /// Pipes with something to send.
+    active: u32,
+    since: Time,
+    busy: Duration,
+    idle: Duration,
+}
+
+impl<P> Access<P> {
+    /// A silent link at time zero with empty queues.
+    pub fn new(config: AccessConfig, key: StreamKey) -> Self {
+        let clients = config.stations.len().saturating_sub(1);
+        let each = if config.shared { clients.min(1) } else { clients };
+        let pipe = |number: usize, direction: &Direction, station: usize| Pipe {
+            queue: VecDeque::new(),
+            sending: false,
+            head: None,
+            waiting_bytes: 0,
+            most_packets: config.stations[station].queue_packets as usize,
+            most_bytes: direction.queue_bytes.unwrap_or(u64::MAX),
+            sender: Sender::new(direction.capacity.clone()),
+            channel: Channel::new(direction, &key, number as u64),
+        };
+        let down = (0..each).map(|client| pipe(client, &config.down, 0));
+        let up = (0..each).map(|client| pipe(each + client, &config.up, client + 1));
+        Self {
+            hosts: vec![Host::default(); config.stations.len()],
+            pipes: down.chain(up).collect(),
+            carried: Places::default(),
+            events: Agenda::default(),
+            present: Time::ZERO,
+            late_arrivals: 0,
+            active: 0,
+            since: Time::ZERO,
+            busy: Duration::ZERO,
+            idle: Duration::ZERO,
+            config,
+        }
+    }
+
+    /// The number of the pipe from `from` to `to`; one of the two is the network's side.
+    fn pipe(&self, from: StationId, to: StationId) -> u32 {
+        let client = from.0.max(to.0) - 1;
+        let client = if self.config.shared { 0 } else { u32::from(client) };
+        let up = if from == NETWORK { 0 } else { self.pipes.len() as u32 / 2 };
+        up + client
+    }
+
+    /// One more or one less pipe has something to send from `now` on.
+    fn count(&mut self, now: Time, more: bool) {
+        let span = now - self.since;
+        if self.active > 0 {
+            self.busy += span
+        } else {
+            self.idle += span
+        }
+        self.since = now;
+        self.active = if more { self.active + 1 } else { self.active - 1 };
+    }
+
+    /// One more or one less packet waits in a pipe.
+    fn wait(&mut self, now: Time, number: u32, place: u32, more: bool) {
+        let carried = self.carried.at(place);
+        let (host, bytes) = (&mut self.hosts[carried.from.index()], u64::from(carried.packet.bytes));
+        let pipe = &mut self.pipes[number as usize];
+        if more {
+            host.waiting += 1;
+            pipe.waiting_bytes += bytes;
+        } else {
+            host.waiting -= 1;
+            pipe.waiting_bytes -= bytes;
+        }
+        host.meter.set_depth(now, host.waiting);
+    }
+
+    /// Plans the sending of a pipe's head.
+    fn plan(&mut self, now: Time, number: u32, follows: bool) {
+        let pipe = &mut self.pipes[number as usize];
+        let Some(&place) = pipe.queue.front() else { return };
+        let sending = pipe.sender.send(now, self.carried.at(place).packet.bytes, follows);
+        pipe.head = Some(sending);
+        self.events.at(sending.start, Event::Begin(number));
+        if sending.start == now {
+            self.leaves_queue(now, number, place);
+        }
+    }
+
+    fn leaves_queue(&mut self, now: Time, number: u32, place: u32) {
+        self.pipes[number as usize].sending = true;
+        self.wait(now, number, place, false);
+    }
+
+    fn happen<O: Outlet<P>>(&mut self, now: Time, event: Event, out: &mut O) {
+        match event {
+            Event::Begin(number) => self.begin(now, number, out),
+            Event::Sent(number) => self.sent(now, number, out),
+            Event::Arrives(place) => {
+                let carried = self.carried.at_mut(place);
+                let to = carried.packet.to.station().unwrap_or(NETWORK);
+                if carried.delivered {
+                    out.duplicated(now, to, &carried.packet);
+                } else {
+                    out.delivered(now, to, &carried.packet);
+                }
+                carried.delivered = true;
+                carried.copies -= 1;
+                if carried.copies == 0 {
+                    let carried = self.carried.take(place);
+                    out.departed(now, carried.from, &carried.packet);
+                }
+            }
+        }
+    }
+
+    fn begin<O: Outlet<P>>(&mut self, now: Time, number: u32, out: &mut O) {
+        let pipe = &mut self.pipes[number as usize];
+        let (Some(&place), Some(sending)) = (pipe.queue.front(), pipe.head) else { return };
+        let lost = pipe.channel.loses();
+        if !pipe.sending {
+            self.leaves_queue(now, number, place);
+        }
+        let carried = self.carried.at_mut(place);
+        carried.lost = lost;
+        let host = &mut self.hosts[carried.from.index()];
+        let frame = FrameEvent {
+            start: sending.start,
+            end: sending.end,
+            from: carried.from,
+            to: carried.packet.to,
+            kind: FrameKind::Data,
+            rate: sending.rate,
+            bytes: carried.packet.bytes,
+            sequence: host.sequence,
+            attempt: 1,
+            outcome: if lost { Outcome::Garbled } else { Outcome::Received },
+            sniffer: Heard::Good,
+        };
+        host.sequence = (host.sequence + 1) % 4096;
+        out.frame(&frame, Some(&carried.packet));
+        self.events.at(sending.end, Event::Sent(number));
+    }
+
+    fn sent<O: Outlet<P>>(&mut self, now: Time, number: u32, out: &mut O) {
+        let pipe = &mut self.pipes[number as usize];
+        let place = pipe.queue.pop_front().expect("a pipe that sends has a head");
+        (pipe.sending, pipe.head) = (false, None);
+        let is_empty = pipe.queue.is_empty();
+        let (from, lost) = (self.carried.at(place).from, self.carried.at(place).lost);
+        self.hosts[from.index()].meter.departed(lost);
+        if lost {
+            let carried = self.carried.take(place);
+            out.lost(now, from, &carried.packet, LossCause::NotReceived);
+            out.departed(now, from, &carried.packet);
+        } else {
+            let (first, copy) = pipe.channel.arrivals(now);
+            for at in std::iter::once(first).chain(copy) {
+                self.carried.at_mut(place).copies += 1;
+                self.events.at(at, Event::Arrives(place));
+            }
+        }
+        if is_empty {
+            self.count(now, false);
+        } else {
+            self.plan(now, number, true);
+        }
+    }
+}
+
+impl<P> Link<P> for Access<P> {
+    fn arrive(&mut self, now: Time, from: StationId, packet: Packet<P>) -> Arrival {
+        self.late_arrivals += u64::from(now < self.present);
+        let now = now.max(self.present);
+        self.present = now;
+        if let Some(cause) = packet.impossible(from, self.hosts.len(), self.config.mtu) {
+            return Arrival::Dropped(cause);
+        }
+        // Neither a broadcast nor a packet between two stations has a pipe.
+        let Some(to) = packet.to.station().filter(|&to| (from == NETWORK) != (to == NETWORK)) else {
+            return Arrival::Dropped(DropCause::NoSuchStation);
+        };
+        let number = self.pipe(from, to);
+        self.hosts[from.index()].meter.offered();
+        let pipe = &self.pipes[number as usize];
+        let idle = pipe.queue.is_empty();
+        let waiting = pipe.queue.len() - usize::from(pipe.sending);
+        let is_full =
+            waiting >= pipe.most_packets || pipe.waiting_bytes + u64::from(packet.bytes) > pipe.most_bytes;
+        if is_full && !idle {
+            self.hosts[from.index()].meter.dropped();
+            return Arrival::Dropped(DropCause::QueueFull);
+        }
+        let place = self.carried.keep(Carried { packet, from, copies: 0, delivered: false, lost: false });
+        self.pipes[number as usize].queue.push_back(place);
+        self.wait(now, number, place, true);
+        if idle {
+            self.count(now, true);
+            self.plan(now, number, false);
+        }
+        Arrival::Queued
+    }
+
+    fn poll<O: Outlet<P>>(&mut self, now: Time, out: &mut O) {
+        while let Some((at, event)) = self.events.due(now) {
+            self.present = at;
+            self.happen(at, event, out);
+        }
+        self.present = self.present.max(now);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.events.next()
+    }
+
+    fn present(&self) -> Time {
+        self.present
+    }
+
+    fn late_arrivals(&self) -> u64 {
+        self.late_arrivals
+    }
+
+    fn queue(&self, station: StationId) -> QueueStats {
+        self.hosts[station.index()].meter.read(self.present)
+    }
+
+    fn stations(&self) -> u16 {
+        self.hosts.len() as u16
+    }
+
+    /// `data` while any pipe has something to send, `idle` while none has.
+    fn airtime(&self) -> Vec<(&'static str, Duration)> {
+        let open = self.present.saturating_since(self.since);
+        let (busy, idle) = if self.active > 0 { (open, Duration::ZERO) } else { (Duration::ZERO, open) };
+        vec![("data", self.busy + busy), ("idle", self.idle + idle)]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! A schedule of delivery opportunities, as Mahimahi reads and repeats it.
+//!
+//! Reference: Mahimahi's `traces/README` and the behaviour of its `mm-link`: times never decrease; after the last the
+//! schedule begins again, its origin moved by the last time, so a first time of 0 falls together with the last.
+//! Left out: Mahimahi's `--once`, under which the link is dead when the schedule is over.
+
+use super::{TraceError, seen, wrong};
+
+/// Times beyond this, 35 years, are mistakes; below it no sum in nanoseconds overflows in a run of a day.
+const LATEST_MS: u64 = 1 << 40;
+
+/// The times of a schedule's opportunities.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opportunities {
+    at_ms: Box<[u64]>,
+}
+
+/// A place in the endless repetition of a schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    origin_ms: u64,
+    index: usize,
+}
+
+impl Opportunities {
+    /// Reads one time in milliseconds per line.
+    pub(super) fn parse(text: &str) -> Result<Self, TraceError> {
+        let mut at_ms: Vec<u64> = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let word = line.trim();
+            if word.is_empty() {
+                return wrong(number, "is empty; every line is a time in milliseconds");
+            }
+            let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+            let Some(ms) = word.parse().ok().filter(|_| digits) else {
+                return wrong(number, format!("{} is no time in whole milliseconds", seen(word)));
+            };
+            if ms > LATEST_MS {
+                return wrong(number, format!("{ms} ms is more than any trace lasts"));
+            }
+            if let Some(&last) = at_ms.last()
+                && ms < last
+            {
+                return wrong(number, format!("{ms} ms comes after {last} ms; times must not decrease"));
+            }
+            at_ms.push(ms);
+        }
+        match at_ms.last() {
+            None => wrong(0, "it has no line; a trace has one opportunity at least"),
+            Some(0) => wrong(0, "every opportunity is at 0 ms; a trace must last for some time"),
+            Some(_) => Ok(Self { at_ms: at_ms.into() }),
+        }
+    }
+
+    /// The times of one round, in milliseconds, never decreasing; never empty.
+    pub fn at_ms(&self) -> &[u64] {
+        &self.at_ms
+    }
+
+    /// How long one round lasts: until its last opportunity.
+    pub fn period_ms(&self) -> u64 {
+        self.at_ms[self.at_ms.len() - 1]
+    }
+
+    /// The time of the opportunity under a cursor.
+    pub(crate) fn time_ms(&self, cursor: Cursor) -> u64 {
+        cursor.origin_ms + self.at_ms[cursor.index]
+    }
+
+    /// The cursor behind the opportunity under this one.
+    pub(crate) fn after(&self, cursor: Cursor) -> Cursor {
+        if cursor.index + 1 < self.at_ms.len() {
+            return Cursor { index: cursor.index + 1, ..cursor };
+        }
+        Cursor { origin_ms: cursor.origin_ms + self.period_ms(), index: 0 }
+    }
+
+    /// The first opportunity after `now_ms` whole milliseconds.
+    pub(crate) fn first_after(&self, now_ms: u64) -> Cursor {
+        let period = self.period_ms();
+        let origin_ms = now_ms / period * period;
+        // The last time is the period, which what is left of `now_ms` never reaches: there is always one.
+        let index = self.at_ms.partition_point(|&at| at <= now_ms - origin_ms);
+        Cursor { origin_ms, index }
+    }
+}
