@@ -2,3 +2,4 @@
 
 mod kernel_tcp;
 mod overload;
+mod wide_area;

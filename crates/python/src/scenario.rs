@@ -1,15 +1,17 @@
 //! Scenarios, sweeps and positions for Python.
 
 use crate::error;
-use airperf_scenario::{Scenario, sweep};
+use airperf_scenario::{Problem, Problems, Scenario, TraceFile, TraceFileError, sweep};
 use pyo3::prelude::*;
 use serde_json::{Map, Value as Json, json};
+use std::path::PathBuf;
 
 /// Adds the functions to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(expand_sweep, module)?)?;
-    module.add_function(wrap_pyfunction!(locate, module)?)
+    module.add_function(wrap_pyfunction!(locate, module)?)?;
+    module.add_function(wrap_pyfunction!(describe_trace, module)?)
 }
 
 /// Reads a scenario with overrides applied.
@@ -68,7 +70,7 @@ fn check_scenario(text: &str, name: &str, overrides: Vec<(String, String)>) -> P
 #[pyfunction]
 fn expand_sweep(text: &str) -> PyResult<Vec<String>> {
     sweep::expand(text).map_err(|wrong| {
-        let problem = airperf_scenario::Problem {
+        let problem = Problem {
             source: "sweep".to_owned(),
             line: 1,
             column: 1,
@@ -77,7 +79,7 @@ fn expand_sweep(text: &str) -> PyResult<Vec<String>> {
             message: wrong.message,
             hint: wrong.hint,
         };
-        error::problems(airperf_scenario::Problems(vec![problem]))
+        error::problems(Problems(vec![problem]))
     })
 }
 
@@ -98,4 +100,44 @@ fn locate(text: &str, name: &str) -> PyResult<String> {
     let object: Map<String, Json> =
         places.into_iter().map(|(path, line, column)| (path, json!([line, column]))).collect();
     Ok(Json::Object(object).to_string())
+}
+
+/// What is in a link trace.
+///
+/// Args:
+///     path: A file in Mahimahi's format, or a series of rates.
+///
+/// Returns:
+///     JSON: "sha256" of the file, "form" ("opportunities" or "rates"), "entries", "duration_s" (null for a rate that
+///     never changes), "mean_bps", "percentiles_bps" (an object, "p5" to "p95", of whole seconds) and "longest_gap_s".
+///
+/// Raises:
+///     ScenarioError: When it is no trace; a JSON list of one, as for check_scenario, with its line.
+///     OSError: When it cannot be read.
+#[pyfunction]
+fn describe_trace(path: PathBuf) -> PyResult<String> {
+    let (file, trace) = TraceFile::read(&path).map_err(|wrong| match wrong {
+        TraceFileError::Io(error) => error.into(),
+        TraceFileError::Trace(error) => error::problems(Problems(vec![Problem {
+            source: path.display().to_string(),
+            line: error.line.max(1),
+            column: 1,
+            key: String::new(),
+            seen: String::new(),
+            message: error.message,
+            hint: String::new(),
+        }])),
+    })?;
+    let facts = trace.facts();
+    let percentiles = facts.percentiles().map(|(percent, bps)| (format!("p{percent}"), Json::from(bps)));
+    let answer = json!({
+        "sha256": file.sha256,
+        "form": facts.form,
+        "entries": facts.entries,
+        "duration_s": facts.duration_s.is_finite().then_some(facts.duration_s),
+        "mean_bps": facts.mean_bps,
+        "percentiles_bps": percentiles.into_iter().collect::<Map<_, _>>(),
+        "longest_gap_s": facts.longest_gap_s,
+    });
+    Ok(answer.to_string())
 }

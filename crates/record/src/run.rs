@@ -90,6 +90,16 @@ impl RunWriter {
         self.directory.file(name)
     }
 
+    /// Writes a whole text file, say a trace.
+    ///
+    /// # Errors
+    /// As [`RunWriter::file`], or what the operating system refuses.
+    pub fn text(&mut self, name: &str, text: &str) -> Result<(), WriteError> {
+        let mut file = self.file(name)?;
+        file.write_all(text.as_bytes()).map_err(|e| file.error(e))?;
+        self.close(file)
+    }
+
     /// The error of this run for a failed write to the file `name`, when the [`RunFile`] is out of reach.
     pub fn error(&self, name: &str, source: io::Error) -> WriteError {
         self.directory.error(name, source)
@@ -100,9 +110,7 @@ impl RunWriter {
     /// # Errors
     /// What the operating system refuses, [`WriteError::DiskFull`] among others.
     pub fn summary(&mut self, digest: Digest) -> Result<(), WriteError> {
-        let mut file = self.file(SUMMARY)?;
-        file.write_all(digest.text().as_bytes()).map_err(|e| file.error(e))?;
-        self.close(file)
+        self.text(SUMMARY, &digest.text())
     }
 
     /// Ends a table: its last rows and footer are on the disk.

@@ -4,13 +4,17 @@
 //! noted. Left out: checks of single values; those are in the tables of [`crate::keys`].
 
 mod assemble;
+mod link;
 mod relations;
 mod session;
 mod traffic;
 
 use crate::document::{self, Table, Value};
+use crate::files::Folder;
+use crate::keys::access::ACCESS;
 use crate::keys::client::{CLIENT, Client, RADIO, STATION, Station};
-use crate::keys::link::{ETHERNET, Ethernet, KIND, Kind, SWITCH, Switch, WIFI, Wifi};
+use crate::keys::gprs::GPRS;
+use crate::keys::link::{ETHERNET, SWITCH, WIFI};
 use crate::keys::run::{EMU, RECORD, TOP, Top};
 use crate::keys::server::{SERVER, Server};
 use crate::keys::tcp::{TCP, Tcp};
@@ -19,6 +23,7 @@ use crate::problem::{Findings, Place, Problems, Sources};
 use crate::reader::Section;
 use crate::setting::Key;
 use crate::{EmuSettings, RecordSettings, Scenario};
+use link::Link;
 use serde_json::Value as Json;
 
 /// Longer texts are not scenarios.
@@ -39,33 +44,6 @@ struct Parts {
     emu: EmuSettings,
 }
 
-/// `[link]`; which of the three is decided by `kind`.
-enum Link {
-    Wifi(Box<Wifi>),
-    Ethernet(Ethernet),
-    Switch(Switch),
-}
-
-impl Link {
-    /// Longest IP packet.
-    fn mtu(&self) -> u32 {
-        match self {
-            Self::Wifi(wifi) => wifi.config.mtu,
-            Self::Ethernet(ethernet) => ethernet.config.mtu,
-            Self::Switch(switch) => switch.config.mtu,
-        }
-    }
-
-    /// The rate nothing on it exceeds.
-    fn rate(&self) -> airperf_units::Rate {
-        match self {
-            Self::Wifi(wifi) => wifi.config.phy.rates.iter().copied().max().unwrap_or(wifi.station.rate),
-            Self::Ethernet(ethernet) => ethernet.config.rate,
-            Self::Switch(switch) => switch.config.rate,
-        }
-    }
-}
-
 /// One `[[client]]`.
 struct ClientPart {
     station: Station,
@@ -84,33 +62,33 @@ pub(crate) fn build(text: &str, name: &str, overrides: &[(String, String)]) -> R
     for (key, value) in overrides {
         document::graft(&mut root, key, value, &mut findings);
     }
-    let scenario = finish(&root, findings)?;
+    let scenario = finish(&root, &Folder::of(name), findings)?;
     Ok(Scenario { text: text.to_owned(), ..scenario })
 }
 
 /// Reads a resolved form back.
-pub(crate) fn rebuild(resolved: &Json, name: &str) -> Result<Scenario, Problems> {
+pub(crate) fn rebuild(resolved: &Json, name: &str, folder: &Folder) -> Result<Scenario, Problems> {
     let root = document::from_json(resolved);
-    let scenario = finish(&root, Findings::new(Sources::new(name, "")))?;
+    let scenario = finish(&root, folder, Findings::new(Sources::new(name, "")))?;
     Ok(Scenario { text: resolved.to_string(), ..scenario })
 }
 
-fn finish(root: &Table, mut findings: Findings) -> Result<Scenario, Problems> {
-    let parts = read(root, &mut findings);
+fn finish(root: &Table, folder: &Folder, mut findings: Findings) -> Result<Scenario, Problems> {
+    let parts = read(root, folder, &mut findings);
     let warnings = findings.finish()?;
     let scenario = Scenario { warnings, ..assemble::assemble(parts) };
     debug_assert_eq!(scenario.check(), Ok(()), "the keys' ranges and relations admit what a model refuses");
     Ok(scenario)
 }
 
-fn read(root: &Table, findings: &mut Findings) -> Parts {
+fn read(root: &Table, folder: &Folder, findings: &mut Findings) -> Parts {
     let top_section = Section { path: "", place: &Place::default(), table: Some(root) };
     let mut top = Top::default();
     top_section.read(&TOP, &mut top, findings);
     let known: Vec<&str> = names(&TOP).chain(TABLES).collect();
     top_section.reject_unknown(&known, |key| home(key, ""), findings);
 
-    let link = read_link(&table(root, "link", true, findings), findings);
+    let link = link::read(&table(root, "link", true, findings), folder, findings);
     let mut tcp = Tcp::default();
     let tcp_section = table(root, "tcp", false, findings);
     tcp_section.read_all(&TCP, &mut tcp, findings);
@@ -151,6 +129,11 @@ fn read(root: &Table, findings: &mut Findings) -> Parts {
         let place = tcp_section.place_of("back_pressure");
         findings.problem(place, "tcp.back_pressure", message, "leave one of the two out");
     }
+    if tcp.config.back_pressure && matches!(link, Link::Access(_) | Link::Gprs(_)) {
+        let message = "the queues of this link are the network's, and no sender sees them";
+        let place = tcp_section.place_of("back_pressure");
+        findings.problem(place, "tcp.back_pressure", message, "leave it out, or take another link");
+    }
     Parts { top, link, tcp, server, server_station, clients, flows, record, emu }
 }
 
@@ -166,7 +149,15 @@ fn has<T>(keys: &[Key<T>], name: &str) -> bool {
 pub(crate) fn home(key: &str, found_in: &str) -> Option<&'static str> {
     let homes = [
         ("", "the top, before every table", has(&TOP, key)),
-        ("link", "[link]", has(&WIFI, key) || has(&ETHERNET, key) || has(&SWITCH, key)),
+        (
+            "link",
+            "[link]",
+            has(&WIFI, key)
+                || has(&ETHERNET, key)
+                || has(&SWITCH, key)
+                || has(&ACCESS, key)
+                || has(&GPRS, key),
+        ),
         ("tcp", "[tcp]", has(&TCP, key)),
         ("client", "[[client]]", has(&CLIENT, key)),
         ("server", "[server]", has(&SERVER, key)),
@@ -198,46 +189,6 @@ fn table<'a>(root: &'a Table, name: &'static str, required: bool, findings: &mut
     Section { path: name, place: &entry.key_place, table: Some(inner) }
 }
 
-fn read_link(section: &Section<'_>, findings: &mut Findings) -> Link {
-    let mut kind = Kind::default();
-    // An absent table was noted as a whole.
-    if section.table.is_some() {
-        section.read(&KIND, &mut kind, findings);
-    }
-    let kind = kind.0.unwrap_or_default();
-    let known: Vec<&str> = match kind {
-        "ethernet" => names(&KIND).chain(names(&ETHERNET)).collect(),
-        "switch" => names(&KIND).chain(names(&SWITCH)).collect(),
-        _ => names(&KIND).chain(names(&WIFI)).collect(),
-    };
-    section.reject_unknown(
-        &known,
-        |key| match kind {
-            "ethernet" | "switch" if has(&WIFI, key) => Some("a link of kind \"wifi\""),
-            "ethernet" | "wifi" if has(&SWITCH, key) && !has(&ETHERNET, key) => {
-                Some("a link of kind \"switch\"")
-            }
-            "wifi" if has(&ETHERNET, key) => Some("a link of kind \"ethernet\""),
-            _ => home(key, "link"),
-        },
-        findings,
-    );
-    if kind == "ethernet" {
-        let mut ethernet = Ethernet::default();
-        section.read(&ETHERNET, &mut ethernet, findings);
-        return Link::Ethernet(ethernet);
-    }
-    if kind == "switch" {
-        let mut switch = Switch::default();
-        section.read(&SWITCH, &mut switch, findings);
-        return Link::Switch(switch);
-    }
-    let mut wifi = Wifi::default();
-    section.read(&WIFI, &mut wifi, findings);
-    relations::wifi(section, &wifi, findings);
-    Link::Wifi(Box::new(wifi))
-}
-
 /// Reads what `[server]` and `[[client]]` say about their station; `own` are their other keys.
 fn read_station(
     section: &Section<'_>,
@@ -252,14 +203,12 @@ fn read_station(
         section.read(&RADIO, into, findings);
         known.extend(names(&RADIO));
         into.rate.get_or_insert(wifi.station.rate);
-        into.queue_packets.get_or_insert(wifi.station.queue_packets);
         into.frame_error.get_or_insert(wifi.station.frame_error);
         relations::fade(section, into, findings);
-    } else if let Link::Ethernet(ethernet) = link {
-        into.queue_packets.get_or_insert(ethernet.queue_packets);
-    } else if let Link::Switch(switch) = link {
-        into.queue_packets.get_or_insert(switch.queue_packets);
     }
+    let queue = link.queue_packets(section.path == "server");
+    let own = *into.queue_packets.get_or_insert(queue);
+    relations::shared_queue(section, link, own == queue, findings);
     let table =
         ["server", "flow"].into_iter().find(|name| section.path.starts_with(name)).unwrap_or("client");
     section.reject_unknown(&known, |key| home(key, table), findings);

@@ -4,7 +4,7 @@
 //! what the link can carry. Good to a factor of two, which is what a decision to start needs.
 //! Left out: retransmissions, and how fast this machine is.
 
-use crate::{Flow, LinkConfig, Scenario};
+use crate::{Flow, Scenario};
 use airperf_workload::{ArrivalProcess, Config, DatagramPace, Distribution, FlowKind};
 
 /// Packets of a connection besides its requests: 3 to open, 3 to close.
@@ -131,17 +131,5 @@ fn datagrams(scenario: &Scenario, flow: &Flow) -> (f64, f64) {
 /// Small data frames per second at most.
 fn capacity(scenario: &Scenario) -> f64 {
     const SMALL: u32 = 52;
-    let each = match &scenario.link {
-        LinkConfig::Wifi { config, .. } => {
-            let fastest = config.stations.iter().map(|station| station.rate).max();
-            let rate = fastest.unwrap_or(config.control_rate);
-            let phy = &config.phy;
-            let data = phy.airtime(SMALL + config.mac_bytes + config.llc_bytes, rate);
-            let ack = phy.airtime(14, config.control_rate);
-            phy.difs + data + phy.sifs + ack
-        }
-        LinkConfig::Ethernet(config) => config.rate.time_for(84),
-        LinkConfig::Switch(config) => config.rate.time_for(84),
-    };
-    1.0 / each.as_secs_f64()
+    scenario.link.most_packets(SMALL)
 }

@@ -9,14 +9,16 @@
 //! - [`sweep`]: the lists and ranges of an experiment's factors.
 //! - [`Scenario`]: the typed result; [`Problem`]: what is wrong and where.
 //!
-//! Left out: files (the caller reads them), studies and their targets (Python's), and anything that
+//! Left out: files but for the traces that a link names (the caller reads them), studies and their targets (Python's), and anything that
 //! runs.
 
 mod build;
 mod distribution;
 mod document;
 mod estimate;
+mod files;
 mod keys;
+mod link;
 mod locate;
 mod problem;
 pub mod quantity;
@@ -27,12 +29,13 @@ mod setting;
 pub mod sweep;
 
 pub use estimate::Estimate;
+pub use files::{TraceFile, TraceFileError};
+pub use link::{LinkConfig, OverLink, Radio};
 pub use locate::locate;
 pub use problem::{Problem, Problems, Warning};
 pub use reference::reference;
 pub use scenario::{
-    Client, EmuSettings, Flow, Level, LinkConfig, Program, Radio, RecordSettings, Role, Scenario, Server,
-    Station,
+    Client, EmuSettings, Flow, Level, Program, RecordSettings, Role, Scenario, Server, Station,
 };
 
 #[cfg(test)]

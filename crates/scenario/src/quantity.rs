@@ -146,7 +146,7 @@ pub(crate) fn parse_for(
             format!("{text} is finer than this program counts"),
             format!("the smallest step of {} is {}", dimension.name(), Text(1, dimension)),
         ),
-        Some(Ok(grains)) if grains < 0 && dimension != Dimension::Power => {
+        Some(Ok(grains)) if grains < 0 && !matches!(dimension, Dimension::Power | Dimension::Ratio) => {
             error(format!("{} cannot be negative", dimension.name()), "write it without the minus sign")
         }
         Some(Ok(grains)) => Ok(grains),

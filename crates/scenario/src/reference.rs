@@ -2,7 +2,9 @@
 //!
 //! Left out: the words around the tables, which stand in the page itself.
 
+use crate::keys::access::{ACCESS, Access, GENERIC_WAY, TRACE_WAY, WAY, Way};
 use crate::keys::client::{CLIENT, Client, RADIO, STATION, Station};
+use crate::keys::gprs::{GPRS, GPRS_WAY, Gprs};
 use crate::keys::link::{ETHERNET, Ethernet, KIND, Kind, SWITCH, Switch, WIFI, Wifi};
 use crate::keys::run::{EMU, RECORD, TOP, Top};
 use crate::keys::server::{SERVER, Server};
@@ -22,6 +24,15 @@ pub fn reference() -> String {
     section(&mut page, "", "With `kind = \"wifi\"`:", &WIFI, &Wifi::default(), &derived);
     section(&mut page, "", "With `kind = \"ethernet\"`:", &ETHERNET, &Ethernet::default(), &[]);
     section(&mut page, "", "With `kind = \"switch\"`:", &SWITCH, &Switch::default(), &[]);
+    let text = "With `kind = \"generic\"` or `kind = \"trace\"`; it also needs `[link.down]` and `[link.up]`, which are below:";
+    section(&mut page, "", text, &ACCESS, &Access::new("generic"), &[]);
+    section(&mut page, "", "With `kind = \"gprs\"`:", &GPRS, &Gprs::default(), &[]);
+    let text = "The directions of such links: from the server to the clients, and back. With `kind = \"generic\"` and\n`kind = \"trace\"`:";
+    section(&mut page, "`[link.down]`, `[link.up]`", text, &WAY, &Way::default(), &[]);
+    section(&mut page, "", "With `kind = \"generic\"` also:", &GENERIC_WAY, &Way::default(), &[]);
+    section(&mut page, "", "With `kind = \"trace\"` also:", &TRACE_WAY, &Way::default(), &[]);
+    let text = "With `kind = \"gprs\"`; the tables may be left out, and defaults are those of `[link.down]`. `[link.up]` has 1 slot,\n`access` 220 ms, `access_linked` 180 ms and `keep` 0 s:";
+    section(&mut page, "", text, &GPRS_WAY, &Gprs::default().down, &[]);
     profiles(&mut page);
     section(&mut page, "`[server]`", "The program:", &SERVER, &Server::default(), &[]);
     let station = Station { name: Some("server".to_owned()), ..Station::default() };

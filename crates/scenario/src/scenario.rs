@@ -3,15 +3,15 @@
 //! Left out: reading (see [`crate::build`]) and running (the testbeds').
 
 use crate::estimate::Estimate;
+use crate::files::{Folder, TraceFile};
+use crate::link::LinkConfig;
 use crate::problem::{Problems, Warning};
 use airperf_http::{ClientConfig, ServerConfig};
 use airperf_link::StationId;
-use airperf_link::ethernet::EthernetConfig;
-use airperf_link::switch::SwitchConfig;
 use airperf_units::Duration;
 use airperf_workload::{FlowConfig, Playout};
 use serde_json::{Map, Value as Json};
-use sha2::{Digest, Sha256};
+use std::path::Path;
 
 /// One situation, checked and ready to run.
 #[derive(Clone, Debug)]
@@ -42,54 +42,13 @@ pub struct Scenario {
     pub record: RecordSettings,
     /// What only the emulated testbed reads.
     pub emu: EmuSettings,
+    /// The traces of the link, each once.
+    pub traces: Vec<TraceFile>,
     /// Odd but possible; a caller with a user asks before it goes on.
     pub warnings: Vec<Warning>,
     /// The text it was read from, overrides not applied.
     pub text: String,
     pub(crate) resolved: Json,
-}
-
-/// The medium.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LinkConfig {
-    /// One 802.11 collision domain.
-    Wifi {
-        /// The domain.
-        config: airperf_wifi::Config,
-        /// What the records say about the radio.
-        radio: Radio,
-    },
-    /// One shared Ethernet segment.
-    Ethernet(EthernetConfig),
-    /// One Ethernet switch.
-    Switch(SwitchConfig),
-}
-
-impl LinkConfig {
-    /// Longest IP packet, in bytes.
-    pub fn mtu(&self) -> u32 {
-        match self {
-            Self::Wifi { config, .. } => config.mtu,
-            Self::Ethernet(config) => config.mtu,
-            Self::Switch(config) => config.mtu,
-        }
-    }
-}
-
-/// Where the radios are in the spectrum and how loud. Stated in records; not a cause of anything yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Radio {
-    /// Channel of the 2.4 GHz band, 1 to 14.
-    pub channel: u8,
-    /// Transmit power in thousandths of a dBm, if the scenario states it.
-    pub tx_power_mdbm: Option<i32>,
-}
-
-impl Radio {
-    /// Centre frequency in MHz (IEEE 802.11-2020 §15.4.4.3).
-    pub fn centre_mhz(self) -> u16 {
-        if self.channel == 14 { 2484 } else { 2407 + 5 * u16::from(self.channel) }
-    }
 }
 
 /// What a station does.
@@ -285,7 +244,16 @@ impl Scenario {
     /// # Errors
     /// Every problem, without positions: someone changed it, or another version wrote it.
     pub fn from_resolved(resolved: &Json, name: &str) -> Result<Self, Problems> {
-        crate::build::rebuild(resolved, name)
+        crate::build::rebuild(resolved, name, &Folder::of(name))
+    }
+
+    /// The scenario of the run in `directory`, whose manifest has this [`Scenario::resolved`] form: the traces it names
+    /// are read from there.
+    ///
+    /// # Errors
+    /// Every problem, without positions: someone changed it, or another version wrote it.
+    pub fn from_run(resolved: &Json, name: &str, directory: &Path) -> Result<Self, Problems> {
+        crate::build::rebuild(resolved, name, &Folder::Run(directory.to_owned()))
     }
 
     /// The scenario with every default filled in, in the shape of the TOML and with units in the values.
@@ -296,15 +264,12 @@ impl Scenario {
 
     /// SHA-256 of the resolved form, in hexadecimal: two texts that mean the same have the same.
     pub fn sha256(&self) -> String {
-        let digest = Sha256::digest(self.resolved.to_string().as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        crate::files::sha256(self.resolved.to_string().as_bytes())
     }
 
     /// Asks every model whether it can work with its part: a second opinion on the ranges of the keys.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if let LinkConfig::Wifi { config, .. } = &self.link {
-            config.check().map_err(|error| error.to_string())?;
-        }
+        self.link.check()?;
         self.tcp.check().map_err(|error| error.to_string())?;
         self.server.http.check().map_err(|error| error.to_string())?;
         self.flows.iter().try_for_each(|flow| flow.config.check().map_err(|error| error.to_string()))?;

@@ -30,7 +30,7 @@ fn problem(overrides: &[(&str, &str)]) -> crate::Problem {
 fn wifi(scenario: &Scenario) -> &airperf_wifi::Config {
     match &scenario.link {
         LinkConfig::Wifi { config, .. } => config,
-        LinkConfig::Ethernet(_) | LinkConfig::Switch(_) => panic!("this is Ethernet"),
+        _ => panic!("this is not 802.11"),
     }
 }
 

@@ -30,6 +30,7 @@ VERBS = (
     "experiment",
     "study",
     "load",
+    "link",
     "report",
     "trace",
     "anonymize",

@@ -24,6 +24,7 @@ LOOKS = {
     "retry": (style.VERMILION, ""),
     "garbled": (style.VERMILION, "---"),
     "noise": (style.VERMILION, "ooo"),
+    "setup": (style.ORANGE, "///"),
     "beacon": (style.BLACK, ""),
     "management": (style.BLACK, "///"),
     "unfinished": (style.BLACK, "..."),

@@ -2,11 +2,13 @@
 
 from airperf.scenario.check import Checked, Overrides, check, expand_sweep, parse_overrides, positions
 from airperf.scenario.library import find_scenario, installed
+from airperf.scenario.traces import describe_trace
 
 __all__ = [
     "Checked",
     "Overrides",
     "check",
+    "describe_trace",
     "expand_sweep",
     "find_scenario",
     "installed",

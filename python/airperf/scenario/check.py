@@ -12,6 +12,7 @@ from typing import Any
 
 from airperf import _core
 from airperf.errors import Problem, ScenarioProblems
+from airperf.scenario.library import path_of
 
 Overrides = tuple[tuple[str, str], ...]
 
@@ -33,7 +34,7 @@ def check(text: str, name: str, overrides: Sequence[tuple[str, str]] = ()) -> Ch
     """Checks a scenario; raises ``ScenarioProblems`` with all of its problems."""
     pairs = tuple((str(key), str(value)) for key, value in overrides)
     try:
-        answer = json.loads(_core.check_scenario(text, name, list(pairs)))
+        answer = json.loads(_core.check_scenario(text, path_of(name), list(pairs)))
     except _core.ScenarioError as error:
         raise ScenarioProblems(name, problems_from_json(str(error))) from None
     return Checked(

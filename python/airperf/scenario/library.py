@@ -34,6 +34,15 @@ def find_scenario(name_or_path: str) -> tuple[str, str]:
     raise InputError(f"{name_or_path}: no such scenario file{hint}")
 
 
+def path_of(name: str) -> str:
+    """Where the scenario of this name is, which is where files that it names are looked for.
+
+    Installed scenarios are called by their file's name; any other name is a path already.
+    """
+    inside = installed("scenarios") / Path(name).name
+    return str(inside) if not Path(name).is_file() and inside.is_file() else name
+
+
 def _read(path: Path) -> str:
     try:
         if path.stat().st_size > SCENARIO_LIMIT_BYTES:

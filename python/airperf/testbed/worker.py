@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from airperf import _core
+from airperf.scenario.library import path_of
 
 PR_SET_PDEATHSIG = 1
 
@@ -33,7 +34,7 @@ def die_with(parent: int) -> None:
 def perform(job: dict[str, Any], progress: Callable[[str], None]) -> dict[str, Any]:
     """Does one job and gives the answer to send."""
     overrides = [(str(key), str(value)) for key, value in job["overrides"]]
-    common = (job["text"], job["name"], overrides, job["seed"])
+    common = (job["text"], path_of(job["name"]), overrides, job["seed"])
     try:
         if job["testbed"] == "sim":
             manifest = _core.run_sim(

@@ -2,9 +2,13 @@
 //!
 //! Left out: anything that could fail; the parts have been checked.
 
+use super::Parts;
+use super::link::{Link, WAYS};
 use super::traffic::FlowPart;
-use super::{Link, Parts};
+use crate::files::TraceFile;
+use crate::keys::access::{ACCESS, Access, Way};
 use crate::keys::client::{CLIENT, RADIO, STATION, Station as StationPart};
+use crate::keys::gprs::{GPRS, GPRS_WAY, GprsWay};
 use crate::keys::link::{ETHERNET, KIND, Kind, SWITCH, WIFI};
 use crate::keys::run::{EMU, RECORD, TOP};
 use crate::keys::server::SERVER;
@@ -14,6 +18,7 @@ use crate::scenario::object;
 use crate::setting::Key;
 use crate::{Client, Flow, LinkConfig, Role, Scenario, Server, Station};
 use airperf_link::StationId;
+use airperf_link::access::{AccessConfig, AccessStation};
 use airperf_link::ethernet::EthernetStation;
 use airperf_units::Time;
 use airperf_wifi::{Fade, StationConfig};
@@ -34,6 +39,7 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
             role: if id == 0 { Role::Server } else { Role::Client },
         })
         .collect();
+    let traces = traces(&link);
     let link = finish(link, &each);
     let flows = place_flows(&flows, &stations, clients.len());
     let clients = (1..)
@@ -58,6 +64,7 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
         stations,
         record,
         emu,
+        traces,
         warnings: Vec::new(),
         text: String::new(),
         resolved,
@@ -128,7 +135,38 @@ fn finish(link: Link, stations: &[&StationPart]) -> LinkConfig {
             config.stations = wired(stations, switch.queue_packets);
             LinkConfig::Switch(config)
         }
+        Link::Access(access) => {
+            let Access { mtu, shared, down, up, .. } = *access;
+            let queues = queues(stations, down.queue_packets, up.queue_packets);
+            let stations = queues.map(|queue_packets| AccessStation { queue_packets }).collect();
+            LinkConfig::Access(AccessConfig { stations, mtu, shared, down: down.direction, up: up.direction })
+        }
+        Link::Gprs(gprs) => {
+            let mut config = gprs.config();
+            let queues = queues(stations, gprs.down.queue_packets, gprs.up.queue_packets);
+            config.stations =
+                queues.map(|queue_packets| airperf_wwan::StationConfig { queue_packets }).collect();
+            LinkConfig::Gprs(config)
+        }
     }
+}
+
+/// Places of every station's queue, where the link says one thing for the server and another for the clients.
+fn queues(stations: &[&StationPart], server: u32, client: u32) -> impl Iterator<Item = u32> {
+    let of_link = move |id| if id == 0 { server } else { client };
+    stations.iter().enumerate().map(move |(id, part)| part.queue_packets.unwrap_or(of_link(id)))
+}
+
+/// The traces of a link, each once.
+fn traces(link: &Link) -> Vec<TraceFile> {
+    let Link::Access(access) = link else { return Vec::new() };
+    let file = |way: &Way| {
+        let (_, text) = way.read.as_ref()?;
+        Some(TraceFile { sha256: way.sha256.clone(), text: text.clone() })
+    };
+    let mut files: Vec<TraceFile> = [&access.down, &access.up].into_iter().filter_map(file).collect();
+    files.dedup();
+    files
 }
 
 fn wired(stations: &[&StationPart], queue_packets: u32) -> Vec<EthernetStation> {
@@ -144,7 +182,7 @@ fn shown<T>(keys: &'static [Key<T>], of: &T) -> impl Iterator<Item = (String, Js
 fn resolve(parts: &Parts) -> Json {
     let radio: &'static [Key<StationPart>] = match &parts.link {
         Link::Wifi(_) => &RADIO,
-        Link::Ethernet(_) | Link::Switch(_) => &[],
+        _ => &[],
     };
     let station = |part: &StationPart| -> Vec<(String, Json)> {
         shown(&STATION, part).chain(shown(radio, part)).collect()
@@ -155,6 +193,20 @@ fn resolve(parts: &Parts) -> Json {
             object(shown(&KIND, &Kind(Some("ethernet"))).chain(shown(&ETHERNET, ethernet)))
         }
         Link::Switch(switch) => object(shown(&KIND, &Kind(Some("switch"))).chain(shown(&SWITCH, switch))),
+        Link::Access(access) => {
+            let way = |way: &Way| {
+                object(Access::way_keys(access.kind).map(|key| (key.name.to_owned(), key.shown(way))))
+            };
+            let ways = WAYS.into_iter().zip([way(&access.down), way(&access.up)]);
+            let ways = ways.map(|(name, way)| (name.to_owned(), way));
+            object(shown(&KIND, &Kind(Some(access.kind))).chain(shown(&ACCESS, access)).chain(ways))
+        }
+        Link::Gprs(gprs) => {
+            let way = |way: &GprsWay| object(shown(&GPRS_WAY, way));
+            let ways = WAYS.into_iter().zip([way(&gprs.down), way(&gprs.up)]);
+            let ways = ways.map(|(name, way)| (name.to_owned(), way));
+            object(shown(&KIND, &Kind(Some("gprs"))).chain(shown(&GPRS, gprs)).chain(ways))
+        }
     };
     let server = object(shown(&SERVER, &parts.server).chain(station(&parts.server_station)));
     let flows: Vec<Json> = parts

@@ -2,7 +2,10 @@
 //!
 //! Left out: single values, which the lists of keys check, and what only one testbed cannot do.
 
+use super::link::Link;
+use crate::keys::access::Way;
 use crate::keys::client::{Client, Station};
+use crate::keys::gprs::{Gprs, GprsWay};
 use crate::keys::link::Wifi;
 use crate::keys::tcp::Tcp;
 use crate::problem::{Findings, Place};
@@ -109,6 +112,93 @@ pub(super) fn tcp(section: &Section<'_>, tcp: &mut Tcp, mtu: u32, findings: &mut
             None => (section.place, section.path.to_owned()),
         };
         findings.problem(place, &path, message, "");
+    }
+}
+
+/// A burst of losses begins, is felt and ends; a queue holds a packet.
+pub(super) fn way(section: &Section<'_>, way: &Way, mtu: u32, findings: &mut Findings) {
+    let loss = &way.direction.loss;
+    let mut wrong = |key: &str, message: &str, hint: &str| {
+        findings.problem(section.place_of(key), &section.key(key), message, hint);
+    };
+    if loss.to_bad > 0.0 && loss.to_good == 0.0 {
+        wrong("burst_begin", "a burst that begins must end", "set burst_end, 0.25 say");
+    }
+    if loss.to_bad == 0.0 {
+        for key in ["burst_end", "burst_loss"] {
+            if section.entry(key).is_some() && section.entry("burst_begin").is_none() {
+                wrong(key, "bursts never begin", "set burst_begin, 0.01 say");
+            }
+        }
+    }
+    if way.direction.queue_bytes.is_some_and(|bytes| bytes < u64::from(mtu)) {
+        wrong(
+            "queue_size",
+            &format!("a packet of {mtu}B does not fit"),
+            "make it longer, or the mtu shorter",
+        );
+    }
+    if way.direction.reorder && way.direction.delay.fixed().is_some() {
+        let hint = "give a distribution, as uniform(from 20ms, to 60ms)";
+        let message = "packets that all take as long never overtake";
+        findings.warning(section.place_of("reorder"), &section.key("reorder"), message, hint);
+    }
+}
+
+/// What the two directions and the channel of a GPRS link have in common.
+pub(super) fn gprs(section: &Section<'_>, gprs: &Gprs, findings: &mut Findings) {
+    let mut wrong = |key: &str, message: &str, hint: &str| {
+        findings.problem(section.place_of(key), &section.key(key), message, hint);
+    };
+    if gprs.down.family != gprs.up.family {
+        wrong(
+            "up",
+            "one direction has schemes of GPRS and the other of EDGE",
+            "set scheme in both [link.down] and [link.up]",
+        );
+    }
+    if gprs.ci.is_some() && section.entry("block_error").is_some() && gprs.block_error > 0.0 {
+        wrong("block_error", "with `ci` it follows from that", "leave one of the two out");
+    }
+    if gprs.ci.is_none() && gprs.fade_ci.is_some() {
+        wrong("fade_ci", "the channel has no `ci` to fade from", "set ci, \"15dB\" say");
+    }
+}
+
+/// What must hold between the keys of one direction of a GPRS link.
+pub(super) fn gprs_way(section: &Section<'_>, way: &GprsWay, mtu: u32, findings: &mut Findings) {
+    let mut wrong = |key: &str, message: &str, hint: &str| {
+        findings.problem(section.place_of(key), &section.key(key), message, hint);
+    };
+    let adaptation = way.adaptation();
+    if adaptation.faster_below >= adaptation.slower_above {
+        wrong("faster_below", "must be below slower_above", "0.1 and 0.33 are usual");
+    }
+    if way.adapt && !way.arq() {
+        wrong("adapt", "without `arq` there are no reports to follow", "leave one of the two out");
+    }
+    if way.direction().queue_bytes.is_some_and(|bytes| bytes < u64::from(mtu)) {
+        wrong(
+            "queue_size",
+            &format!("a packet of {mtu}B does not fit"),
+            "make it longer, or the mtu shorter",
+        );
+    }
+}
+
+/// Stations that share their pipes share its queue too.
+pub(super) fn shared_queue(section: &Section<'_>, link: &Link, is_the_links: bool, findings: &mut Findings) {
+    if let Link::Access(access) = link
+        && access.shared
+        && !is_the_links
+    {
+        let message = "this link is shared by all stations, and so is its queue";
+        findings.problem(
+            section.place_of("queue"),
+            &section.key("queue"),
+            message,
+            "set link.up.queue instead",
+        );
     }
 }
 

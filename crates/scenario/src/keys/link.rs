@@ -62,7 +62,7 @@ pub(crate) static KIND: [Key<Kind>; 1] = [Key::new(
     |kind: &Kind| Setting::Word(kind.0.unwrap_or("wifi")),
     |kind, s| kind.0 = s.word(),
 )
-.words(&["wifi", "ethernet", "switch"])
+.words(&["wifi", "ethernet", "switch", "generic", "trace", "gprs"])
 .required()];
 
 /// Keys of `[link]` with `kind = "wifi"`.

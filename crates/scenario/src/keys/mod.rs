@@ -3,7 +3,9 @@
 //! Each file holds the table's defaults and its list of [`Key`](crate::setting::Key)s. Defaults are
 //! the models' own; what is ours says why where it stands.
 
+pub(crate) mod access;
 pub(crate) mod client;
+pub(crate) mod gprs;
 pub(crate) mod link;
 pub(crate) mod run;
 pub(crate) mod server;

@@ -14,6 +14,7 @@ impl Dimension {
             Self::Size => &["B", "KiB", "kB", "MiB", "MB"],
             Self::Frequency => &["/s"],
             Self::Power => &["dBm"],
+            Self::Ratio => &["dB"],
             Self::Count => &[""],
         }
     }

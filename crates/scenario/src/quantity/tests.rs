@@ -75,12 +75,13 @@ fn absurd_numbers_are_refused() {
     assert_eq!(parse("0e400s", Dimension::Time), Ok(0));
 }
 
-const ALL: [Dimension; 6] = [
+const ALL: [Dimension; 7] = [
     Dimension::Time,
     Dimension::LinkRate,
     Dimension::Size,
     Dimension::Frequency,
     Dimension::Power,
+    Dimension::Ratio,
     Dimension::Count,
 ];
 
@@ -93,7 +94,9 @@ proptest! {
 
     #[test]
     fn negative_powers_are_read_back(grains in -100_000_i128..0) {
-        prop_assert_eq!(parse(&Text(grains, Dimension::Power).to_string(), Dimension::Power), Ok(grains));
+        for dimension in [Dimension::Power, Dimension::Ratio] {
+            prop_assert_eq!(parse(&Text(grains, dimension).to_string(), dimension), Ok(grains));
+        }
     }
 
     #[test]

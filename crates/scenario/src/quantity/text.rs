@@ -30,6 +30,7 @@ impl fmt::Display for Text {
             }
             Dimension::Frequency => return write!(f, "{}/s", Fraction(grains, 1_000_000)),
             Dimension::Power => return write!(f, "{}dBm", Fraction(grains, 1_000)),
+            Dimension::Ratio => return write!(f, "{}dB", Fraction(grains, 1_000)),
             Dimension::Count => (1, ""),
         };
         write!(f, "{}{symbol}", grains / size)

@@ -13,8 +13,10 @@ pub enum Dimension {
     Size,
     /// How often something happens, in millionths per second.
     Frequency,
-    /// A power level, in thousandths of a dBm. The only dimension that may be negative.
+    /// A power level, in thousandths of a dBm; may be negative.
     Power,
+    /// One power over another, in thousandths of a dB; may be negative.
+    Ratio,
     /// A number of things, without a unit.
     Count,
 }
@@ -45,11 +47,18 @@ const SIZE: &[Unit] = &[
 ];
 const FREQUENCY: &[Unit] = &[Unit("/s", 1, 6)];
 const POWER: &[Unit] = &[Unit("dBm", 1, 3)];
+const RATIO: &[Unit] = &[Unit("dB", 1, 3)];
 const COUNT: &[Unit] = &[Unit("", 1, 0)];
 
 /// Every dimension that has units, for telling a wrong dimension from an unknown unit.
-pub(super) const WITH_UNITS: [Dimension; 5] =
-    [Dimension::Time, Dimension::LinkRate, Dimension::Size, Dimension::Frequency, Dimension::Power];
+pub(super) const WITH_UNITS: [Dimension; 6] = [
+    Dimension::Time,
+    Dimension::LinkRate,
+    Dimension::Size,
+    Dimension::Frequency,
+    Dimension::Power,
+    Dimension::Ratio,
+];
 
 impl Dimension {
     pub(super) fn units(self) -> &'static [Unit] {
@@ -59,6 +68,7 @@ impl Dimension {
             Self::Size => SIZE,
             Self::Frequency => FREQUENCY,
             Self::Power => POWER,
+            Self::Ratio => RATIO,
             Self::Count => COUNT,
         }
     }
@@ -71,6 +81,7 @@ impl Dimension {
             Self::Size => "a size",
             Self::Frequency => "a rate of arrivals",
             Self::Power => "a power",
+            Self::Ratio => "a ratio of powers",
             Self::Count => "a whole number",
         }
     }

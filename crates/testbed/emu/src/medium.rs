@@ -215,6 +215,12 @@ impl<R: Recorder, W: World> Outlet<Handle> for Hands<'_, R, W> {
         self.recorder.record(&Event::Delivered { at, packet: packet.payload.number });
     }
 
+    /// A copy is in no record: the packet's row tells of the first.
+    fn duplicated(&mut self, at: Time, to: StationId, packet: &Packet<Handle>) {
+        self.lag.record(self.world.now().saturating_since(at));
+        self.world.send(to, self.pool.bytes(packet.payload));
+    }
+
     fn lost(&mut self, at: Time, _: StationId, packet: &Packet<Handle>, cause: LossCause) {
         self.recorder.record(&Event::Lost { at, packet: packet.payload.number, cause });
     }

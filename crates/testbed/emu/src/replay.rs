@@ -8,12 +8,9 @@
 use std::path::Path;
 
 use airperf_link::Link;
-use airperf_link::ethernet::Ethernet;
-use airperf_link::switch::Switch;
 use airperf_record::{FrameRow, ReadError, Row, Testbed, read};
-use airperf_scenario::{LinkConfig, Problems, Scenario};
+use airperf_scenario::{OverLink, Problems, Scenario};
 use airperf_units::StreamKey;
-use airperf_wifi::Domain;
 
 use crate::arrivals::{self, ArrivalsError, ArrivalsReader, Next};
 use crate::medium::{Event, Medium, Nobody, Recorder};
@@ -89,7 +86,7 @@ pub fn replay(directory: &Path) -> Result<Replayed, ReplayError> {
     }
     let name = &manifest.scenario.name;
     let scenario =
-        Scenario::from_resolved(&manifest.scenario.resolved, name).map_err(ReplayError::Scenario)?;
+        Scenario::from_run(&manifest.scenario.resolved, name, directory).map_err(ReplayError::Scenario)?;
     let key = StreamKey { seed: manifest.seed, point: manifest.point, repetition: manifest.repetition };
     let frames = read::rows::<FrameRow>(&directory.join(FrameRow::FILE))?;
     let arrivals = ArrivalsReader::open(&directory.join(arrivals::FILE))?;
@@ -97,16 +94,21 @@ pub fn replay(directory: &Path) -> Result<Replayed, ReplayError> {
     if header.seed != manifest.seed || usize::from(header.stations) != scenario.stations.len() {
         return Err(ReplayError::AnotherRun { log: header.seed, manifest: manifest.seed });
     }
-    match &scenario.link {
-        LinkConfig::Wifi { config, .. } => {
-            over(Domain::new(config.clone(), key)?, scenario.record.queue_interval, arrivals, frames)
-        }
-        LinkConfig::Ethernet(config) => {
-            over(Ethernet::new(config.clone(), key), scenario.record.queue_interval, arrivals, frames)
-        }
-        LinkConfig::Switch(config) => {
-            over(Switch::new(config.clone()), scenario.record.queue_interval, arrivals, frames)
-        }
+    scenario.link.build(key, Repeat { sample_every: scenario.record.queue_interval, arrivals, frames })?
+}
+
+/// A run to be repeated over whatever link it was.
+struct Repeat<I> {
+    sample_every: airperf_units::Duration,
+    arrivals: ArrivalsReader,
+    frames: I,
+}
+
+impl<I: Iterator<Item = Result<FrameRow, ReadError>>> OverLink<Handle> for Repeat<I> {
+    type Output = Result<Replayed, ReplayError>;
+
+    fn over<L: Link<Handle> + Send + 'static>(self, link: L) -> Self::Output {
+        over(link, self.sample_every, self.arrivals, self.frames)
     }
 }
 

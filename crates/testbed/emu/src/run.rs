@@ -16,17 +16,16 @@ use std::sync::Arc;
 use std::time::{Duration as WallDuration, SystemTime, UNIX_EPOCH};
 
 use airperf_clock::{ClockWatch, RunClock};
-use airperf_link::ethernet::Ethernet;
-use airperf_link::switch::Switch;
+use airperf_link::Link;
 use airperf_record::{Manifest, Options, RunWriter, WriteError};
-use airperf_scenario::{LinkConfig, Scenario};
+use airperf_scenario::{OverLink, Scenario};
 use airperf_units::{Duration, StreamKey, Time};
-use airperf_wifi::Domain;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::isolation::{Device, DeviceKind, Isolation, Lab, LabError};
 use crate::kernel;
+use crate::pool::Handle;
 use crate::process::{Identity, Place};
 use crate::programs::ProgramError;
 use crate::realtime::Cores;
@@ -188,6 +187,7 @@ pub fn run(
     let offsets = run.clients.offsets();
     let records = Records::new(&mut writer, scenario, key.seed, run.epoch_ns, &spool_path, offsets)?;
     let sums = records.write(&spool_path, medium.closing, &mut writer)?;
+    scenario.traces.iter().try_for_each(|trace| writer.text(&trace.name(), &trace.text))?;
     std::fs::remove_file(&spool_path).map_err(file("remove the file of the run's events"))?;
     outcome::write_lag(&mut writer, &medium)?;
     outcome::keep_reports(&mut writer, &programs)?;
@@ -211,20 +211,21 @@ fn start_medium(
         sample_every: scenario.record.queue_interval,
         mtu: scenario.link.mtu(),
     };
-    match &scenario.link {
-        LinkConfig::Wifi { config, .. } => {
-            let packets = config.stations.iter().map(|s| s.queue_packets + s.interface_frames).sum();
-            MediumThread::start(Domain::new(config.clone(), key)?, packets, spool, parts)
-        }
-        LinkConfig::Ethernet(config) => {
-            let packets = config.stations.iter().map(|s| s.queue_packets + 1).sum();
-            MediumThread::start(Ethernet::new(config.clone(), key), packets, spool, parts)
-        }
-        LinkConfig::Switch(config) => {
-            let hosts: u32 = config.stations.iter().map(|s| s.queue_packets + 1).sum();
-            let packets = hosts + (config.port_queue_packets + 3) * config.stations.len() as u32;
-            MediumThread::start(Switch::new(config.clone()), packets, spool, parts)
-        }
+    scenario.link.build(key, Start { packets: scenario.link.packets(), spool, parts })?
+}
+
+/// Starts the medium over whatever link it is.
+struct Start {
+    packets: u32,
+    spool: Spool,
+    parts: medium_thread::Parts,
+}
+
+impl OverLink<Handle> for Start {
+    type Output = Result<MediumThread, RunError>;
+
+    fn over<L: Link<Handle> + Send + 'static>(self, link: L) -> Self::Output {
+        MediumThread::start(link, self.packets, self.spool, self.parts)
     }
 }
 

@@ -8,7 +8,7 @@
 
 use crate::Payload;
 use airperf_link::StationId;
-use airperf_scenario::{LinkConfig, Scenario};
+use airperf_scenario::Scenario;
 use airperf_tcp::{Endpoint, Segment, Stack, State};
 use airperf_units::{StreamKey, Time};
 use airperf_workload::{Datagram, DatagramPace, Datagrams, FlowKind, Meter, Quality};
@@ -130,11 +130,7 @@ impl Bulk {
 impl Flow {
     /// The flows of a scenario, none of them begun; `stack` gives a station its TCP.
     pub(crate) fn all(scenario: &Scenario, key: &StreamKey, stack: impl Fn(StationId) -> Stack) -> Vec<Self> {
-        let places = |station: StationId| match &scenario.link {
-            LinkConfig::Wifi { config, .. } => config.stations[station.index()].queue_packets,
-            LinkConfig::Ethernet(config) => config.stations[station.index()].queue_packets,
-            LinkConfig::Switch(config) => config.stations[station.index()].queue_packets,
-        } as usize;
+        let places = |station: StationId| scenario.link.queue_packets(station) as usize;
         let end_of_load = Time::ZERO + scenario.duration;
         let of = |(index, flow): (u64, &airperf_scenario::Flow)| {
             let (start, end) = flow.config.span(end_of_load, key, index);

@@ -12,8 +12,8 @@ use airperf_units::Time;
 pub(crate) struct Net<L, O> {
     pub(crate) link: L,
     pub(crate) observer: O,
-    /// Packets whose way over the link has ended, and whether they arrived.
-    pub(crate) inbox: Vec<(Time, Payload, bool)>,
+    /// Packets whose way over the link has ended, and copies of such.
+    pub(crate) inbox: Vec<(Time, Payload, Fate)>,
     pub(crate) packets: u32,
     pub(crate) refused: u64,
     pub(crate) lost: u64,
@@ -24,6 +24,15 @@ pub(crate) struct Net<L, O> {
     pub(crate) pressure: Option<Box<Pressure>>,
     /// Whether a transmit queue for which somebody waits has got room.
     pub(crate) room_freed: bool,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Arrived,
+    Lost,
+    /// It had arrived before; this is a copy that the link made.
+    Copy,
 }
 
 /// Which way a segment goes.
@@ -140,7 +149,7 @@ impl<L: Link<Payload>, O: Observer> Net<L, O> {
 }
 
 struct Inbox<'a, O> {
-    inbox: &'a mut Vec<(Time, Payload, bool)>,
+    inbox: &'a mut Vec<(Time, Payload, Fate)>,
     observer: &'a mut O,
     lost: &'a mut u64,
     frames: &'a mut u64,
@@ -152,13 +161,17 @@ impl<O: Observer> Outlet<Payload> for Inbox<'_, O> {
     #[inline]
     fn delivered(&mut self, at: Time, _to: StationId, packet: &Packet<Payload>) {
         self.observer.delivered(at, packet);
-        self.inbox.push((at, packet.payload, true));
+        self.inbox.push((at, packet.payload, Fate::Arrived));
+    }
+
+    fn duplicated(&mut self, at: Time, _to: StationId, packet: &Packet<Payload>) {
+        self.inbox.push((at, packet.payload, Fate::Copy));
     }
 
     fn lost(&mut self, at: Time, _from: StationId, packet: &Packet<Payload>, cause: LossCause) {
         *self.lost += 1;
         self.observer.lost(at, packet, cause);
-        self.inbox.push((at, packet.payload, false));
+        self.inbox.push((at, packet.payload, Fate::Lost));
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 
 use crate::net::Route;
 use airperf_link::{QueueStats, StationId};
-use airperf_scenario::{LinkConfig, Scenario};
+use airperf_scenario::Scenario;
 use airperf_tcp::Segment;
 use std::collections::VecDeque;
 
@@ -40,13 +40,9 @@ impl Pressure {
         if !scenario.tcp.back_pressure {
             return None;
         }
-        let places: Vec<u32> = match &scenario.link {
-            LinkConfig::Wifi { config, .. } => config.stations.iter().map(|s| s.queue_packets).collect(),
-            LinkConfig::Ethernet(config) => config.stations.iter().map(|s| s.queue_packets).collect(),
-            LinkConfig::Switch(config) => config.stations.iter().map(|s| s.queue_packets).collect(),
-        };
-        let line = |places| Line { places, waiting: VecDeque::new() };
-        let lines = places.into_iter().map(line).collect();
+        let places = |station| scenario.link.queue_packets(StationId(station));
+        let line = |station| Line { places: places(station), waiting: VecDeque::new() };
+        let lines = (0..scenario.stations.len() as u16).map(line).collect();
         Some(Box::new(Self { lines, freed: Vec::new(), passing: None }))
     }
 

@@ -4,8 +4,8 @@ use crate::record::Recorder;
 use crate::{SimulateError, Simulated, Totals, simulate};
 use airperf_link::QueueStats;
 use airperf_record::{
-    Manifest, Options, QueueTotals, RunWriter, ScenarioInfo, StationInfo, Testbed, Totals as ManifestTotals,
-    WriteError,
+    Level, Manifest, Options, QueueTotals, RunWriter, ScenarioInfo, StationInfo, Testbed,
+    Totals as ManifestTotals, WriteError,
 };
 use airperf_scenario::Scenario;
 use airperf_units::StreamKey;
@@ -42,6 +42,9 @@ pub fn run(
 
     let names: Vec<&str> = scenario.stations.iter().map(|s| s.name.as_str()).collect();
     let (frames, packets) = observer.close(&mut writer, &names)?;
+    if options.level != Level::Summary {
+        scenario.traces.iter().try_for_each(|trace| writer.text(&trace.name(), &trace.text))?;
+    }
     let elapsed = scenario.run_time();
     let scenario_info = ScenarioInfo {
         name: scenario.name.clone(),

@@ -2,12 +2,9 @@
 
 use crate::world::World;
 use crate::{Observer, Payload, Totals};
-use airperf_link::ethernet::Ethernet;
-use airperf_link::switch::Switch;
 use airperf_link::{Link, QueueStats, StationId};
-use airperf_scenario::{LinkConfig, Scenario};
+use airperf_scenario::{OverLink, Scenario};
 use airperf_units::{Duration, StreamKey, Time};
-use airperf_wifi::Domain;
 
 /// What a simulation came to.
 #[derive(Debug)]
@@ -41,19 +38,20 @@ pub fn simulate<O: Observer>(
     key: StreamKey,
     observer: O,
 ) -> Result<Simulated<O>, SimulateError> {
-    match &scenario.link {
-        LinkConfig::Wifi { config, .. } => {
-            let link: Domain<Payload> = Domain::new(config.clone(), key)?;
-            Ok(simulate_over(scenario, key, link, observer))
-        }
-        LinkConfig::Ethernet(config) => {
-            let link: Ethernet<Payload> = Ethernet::new(config.clone(), key);
-            Ok(simulate_over(scenario, key, link, observer))
-        }
-        LinkConfig::Switch(config) => {
-            let link: Switch<Payload> = Switch::new(config.clone());
-            Ok(simulate_over(scenario, key, link, observer))
-        }
+    Ok(scenario.link.build(key, Simulate { scenario, key, observer })?)
+}
+
+struct Simulate<'a, O> {
+    scenario: &'a Scenario,
+    key: StreamKey,
+    observer: O,
+}
+
+impl<O: Observer> OverLink<Payload> for Simulate<'_, O> {
+    type Output = Simulated<O>;
+
+    fn over<L: Link<Payload> + Send + 'static>(self, link: L) -> Simulated<O> {
+        simulate_over(self.scenario, self.key, link, self.observer)
     }
 }
 

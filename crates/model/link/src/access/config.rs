@@ -142,7 +142,8 @@ impl Capacity {
             Self::Rates(series) => series.greatest(),
             Self::Opportunities { schedule, size } => {
                 let bits = schedule.at_ms().len() as u128 * u128::from(size.bytes()) * 8;
-                Rate::bps((bits * 1000 / u128::from(schedule.period_ms())) as u64)
+                // Never 0, however seldom a packet goes: it is divided by.
+                Rate::bps((bits * 1000 / u128::from(schedule.period_ms())).max(1) as u64)
             }
         }
     }

@@ -279,7 +279,8 @@ fn uneven(bps: f64) -> Vec<u64> {
     let mut credit = 0.0;
     let mut at = Vec::new();
     for ms in 1..=10_000u64 {
-        let share = if (4_000..5_200).contains(&ms) { 0.0 } else { 1.0 + (ms as f64 / 700.0).sin() * 0.8 };
+        let saw = (ms % 1_400) as f64 / 700.0 - 1.0;
+        let share = if (4_000..5_200).contains(&ms) { 0.0 } else { 1.0 + saw * 0.8 };
         credit += share * bps / 1000.0 / 12_000.0;
         while credit >= 1.0 {
             at.push(ms);

@@ -1,7 +1,9 @@
 //! House rule 2: the driver with a clock that is often late gives the frames of virtual time.
 
-use airperf_units::{Stream, StreamKey};
-use airperf_wifi::{Config, Domain, StationConfig};
+use airperf_link::access::{Access, AccessConfig, AccessStation, Direction, Loss};
+use airperf_units::{Distribution, Rate, Stream, StreamKey};
+use airperf_wifi::{Domain, StationConfig};
+use airperf_wwan::{Adaptation, BlockError, Config, Gprs};
 
 use super::*;
 
@@ -72,10 +74,39 @@ fn link() -> Domain<Handle> {
     stations[2].host_gap = Duration::from_us(150);
     stations[2].host_gap_spread = 0.5;
     Domain::new(
-        Config { retry_limit: Some(3), sniffer_error: 0.1, ..Config::dot11b(stations) },
+        airperf_wifi::Config {
+            retry_limit: Some(3),
+            sniffer_error: 0.1,
+            ..airperf_wifi::Config::dot11b(stations)
+        },
         StreamKey::new(5),
     )
     .expect("a possible configuration")
+}
+
+/// Pipes with loss, delay variation and copies.
+fn access() -> Access<Handle> {
+    let direction = Direction {
+        queue_bytes: Some(20_000),
+        loss: Loss { good: 0.01, bad: 0.6, to_bad: 0.02, to_good: 0.2 },
+        delay: Distribution::Exponential { mean: 4_000_000 },
+        reorder: true,
+        duplicate: 0.05,
+        ..Direction::clean(Rate::mbps(3), 0)
+    };
+    let stations = vec![AccessStation { queue_packets: 10 }; 3];
+    let config = AccessConfig { stations, mtu: 1_500, shared: false, up: direction.clone(), down: direction };
+    Access::new(config, StreamKey::new(5))
+}
+
+/// Mobiles with many slots, loss and adaptation.
+fn gprs() -> Gprs<Handle> {
+    let mut config = Config { block_error: BlockError::Fixed(0.1), ..Config::gprs(3) };
+    for direction in [&mut config.down, &mut config.up] {
+        (direction.slots, direction.scheme, direction.access) = (8, 3, Duration::from_ms(30));
+        direction.adaptation = Some(Adaptation::default());
+    }
+    Gprs::new(config, StreamKey::new(5))
 }
 
 fn script(random: &mut Stream) -> Vec<(Time, u16, u16, usize)> {
@@ -93,19 +124,37 @@ fn script(random: &mut Stream) -> Vec<(Time, u16, u16, usize)> {
 }
 
 fn medium(lateness: Duration) -> (Medium<Domain<Handle>, Kept>, Time, u64) {
+    medium_over(link(), lateness)
+}
+
+fn medium_over<L: Link<Handle>>(link: L, lateness: Duration) -> (Medium<L, Kept>, Time, u64) {
     let mut random = StreamKey::new(3).stream("test");
     let script = script(&mut random);
     let mut world = Late { now: Time::ZERO, lateness, random, script, delivered: 0 };
-    let mut medium = Medium::new(link(), Kept::default(), 33, 1_500, Duration::from_ms(7));
+    let mut medium = Medium::new(link, Kept::default(), 33, 1_500, Duration::from_ms(7));
     let closing = medium.run(&mut world, Time::ZERO + Duration::from_secs(2));
     (medium, closing, world.delivered)
 }
 
 #[test]
 fn a_late_clock_gives_the_frames_of_virtual_time() {
+    gives_the_frames_of_virtual_time(link, 1_000);
+}
+
+#[test]
+fn a_late_clock_gives_the_frames_of_virtual_time_over_gprs() {
+    gives_the_frames_of_virtual_time(gprs, 20);
+}
+
+#[test]
+fn a_late_clock_gives_the_frames_of_virtual_time_on_an_access_link() {
+    gives_the_frames_of_virtual_time(access, 500);
+}
+
+fn gives_the_frames_of_virtual_time<L: Link<Handle>>(link: fn() -> L, least: u64) {
     for lateness_us in [0, 50, 5_000] {
-        let (live, closing, delivered) = medium(Duration::from_us(lateness_us));
-        assert!(live.recorder.arrivals.len() > 2_000 && delivered > 1_000);
+        let (live, closing, delivered) = medium_over(link(), Duration::from_us(lateness_us));
+        assert!(live.recorder.arrivals.len() > 2_000 && delivered > least, "{delivered} delivered");
 
         let mut again = Medium::new(link(), Kept::default(), 33, 1_500, Duration::from_ms(7));
         for &(at, from, to, bytes) in &live.recorder.arrivals {

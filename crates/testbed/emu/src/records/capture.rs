@@ -36,7 +36,7 @@ impl<W: Write> Capture<W> {
                 };
                 Self::Air(AirCapture::new(sink, air, epoch_ns, names)?)
             }
-            LinkConfig::Ethernet(_) | LinkConfig::Switch(_) => {
+            LinkConfig::Ethernet(_) | LinkConfig::Switch(_) | LinkConfig::Access(_) | LinkConfig::Gprs(_) => {
                 Self::Wire(EtherCapture::new(sink, epoch_ns, names)?)
             }
         })

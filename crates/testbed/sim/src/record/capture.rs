@@ -66,7 +66,7 @@ impl<W: Write> Capture<W> {
                 };
                 Sniffer::Air(AirCapture::new(sink, air, 0, names)?)
             }
-            LinkConfig::Ethernet(_) | LinkConfig::Switch(_) => {
+            LinkConfig::Ethernet(_) | LinkConfig::Switch(_) | LinkConfig::Access(_) | LinkConfig::Gprs(_) => {
                 Sniffer::Wire(EtherCapture::new(sink, 0, names)?)
             }
         };

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::flows::{Bulk, Flow, FlowEnded, Kind, NO_CONNECTION, Sender, datagram, slot_of};
-use crate::net::{Net, Port, Route};
+use crate::net::{Fate, Net, Port, Route};
 use crate::observer::{Ended, Opened};
 use crate::timers::Event;
 use crate::{Observer, Payload};
@@ -49,8 +49,9 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
     }
 
     /// A packet of a flow arrived, or was lost.
-    pub(super) fn flow_packet(&mut self, now: Time, index: u32, payload: &Payload, arrived: bool) {
+    pub(super) fn flow_packet(&mut self, now: Time, index: u32, payload: &Payload, fate: Fate) {
         let server = self.server.station;
+        let arrived = fate != Fate::Lost;
         if arrived && payload.to_server {
             // IPv4 and UDP or TCP.
             let bytes = if payload.is_datagram() {
@@ -64,11 +65,14 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         let route = route(flow, server, index);
         match &mut flow.kind {
             Kind::Datagrams(sender) => {
-                sender.ended(now, arrived);
+                // Who receives datagrams knows a copy by its number.
+                if fate != Fate::Copy {
+                    sender.ended(now, arrived);
+                }
                 send_due(&mut self.net, now, route, sender);
             }
             Kind::Bulk(bulk) => {
-                flow.under_way -= 1;
+                flow.under_way -= u32::from(fate != Fate::Copy);
                 if arrived {
                     let base = Route { connection: payload.connection, ..route };
                     let back = if payload.to_server {

@@ -12,7 +12,7 @@ mod user;
 
 use crate::connection::{Connection, Connections};
 use crate::flows::Flow;
-use crate::net::Net;
+use crate::net::{Fate, Net};
 use crate::observer::Ended;
 use crate::pressure::Pressure;
 use crate::server::Server;
@@ -136,22 +136,26 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
     #[inline]
     fn take_inbox(&mut self) {
         for index in 0..self.net.inbox.len() {
-            let (at, payload, arrived) = self.net.inbox[index];
-            self.arrive(at, &payload, arrived);
+            let (at, payload, fate) = self.net.inbox[index];
+            self.arrive(at, &payload, fate);
         }
         self.net.inbox.clear();
     }
 
     #[inline]
-    fn arrive(&mut self, now: Time, payload: &Payload, arrived: bool) {
-        self.totals.delivered += u64::from(arrived);
+    fn arrive(&mut self, now: Time, payload: &Payload, fate: Fate) {
+        self.totals.delivered += u64::from(fate == Fate::Arrived);
         if let Some(index) = payload.flow() {
-            return self.flow_packet(now, index, payload, arrived);
+            return self.flow_packet(now, index, payload, fate);
         }
         let (slot, number) = (payload.slot, payload.connection);
-        let connection = self.connections.get(slot, number).expect("a connection outlives its packets");
-        connection.under_way -= 1;
-        if !arrived {
+        match self.connections.get(slot, number) {
+            Some(connection) => connection.under_way -= u32::from(fate != Fate::Copy),
+            // Only a copy may find its connection gone.
+            None if fate == Fate::Copy => return,
+            None => unreachable!("a connection outlives its packets"),
+        }
+        if fate == Fate::Lost {
             // Only its end under way matters; TCP will notice by itself.
         } else if payload.to_server {
             self.server.interrupt(now, 1, u64::from(payload.segment.ip_bytes()));

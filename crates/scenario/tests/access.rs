@@ -1,0 +1,152 @@
+//! Access links in scenarios: what becomes of their keys, their traces, and what is wrong with them.
+
+use airperf_link::access::{Capacity, OpportunitySize};
+use airperf_scenario::{LinkConfig, Problem, Scenario};
+use airperf_units::{Distribution, Rate};
+use std::path::PathBuf;
+
+const GENERIC: &str = r#"
+schema = 1
+name = "generic"
+duration = "10s"
+client = [{ rate = "1/s", size = "1KiB" }]
+
+[link]
+kind = "generic"
+
+[link.down]
+rate = "1638kbit/s"
+delay = "uniform(from 20ms, to 60ms)"
+loss = 0.001
+burst_begin = 0.01
+burst_end = 0.25
+burst_loss = 0.5
+queue = 60
+queue_size = "64KiB"
+
+[link.up]
+rate = "750kbit/s"
+delay = "75ms"
+"#;
+
+/// A folder of this test's own with a trace and a scenario over it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str, trace: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+        std::fs::create_dir_all(path.join("traces")).expect("a folder for the test");
+        std::fs::write(path.join("traces/link.down"), trace).expect("the trace can be written");
+        Self(path)
+    }
+
+    fn parse(&self, overrides: &[(&str, &str)]) -> Result<Scenario, Vec<Problem>> {
+        let text = GENERIC
+            .replace("kind = \"generic\"", "kind = \"trace\"")
+            .replace("rate = \"1638kbit/s\"", "trace = \"traces/link.down\"")
+            .replace("rate = \"750kbit/s\"", "trace = \"traces/link.down\"\nopportunity = \"1500B\"");
+        let name = self.0.join("scenario.toml");
+        parse(&text, name.to_str().expect("the path is text"), overrides)
+    }
+}
+
+fn parse(text: &str, name: &str, overrides: &[(&str, &str)]) -> Result<Scenario, Vec<Problem>> {
+    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Scenario::parse(text, name, &overrides).map_err(|problems| problems.0)
+}
+
+fn access(scenario: &Scenario) -> &airperf_link::access::AccessConfig {
+    let LinkConfig::Access(config) = &scenario.link else { panic!("another link") };
+    config
+}
+
+#[test]
+fn a_generic_link_is_what_its_keys_say() {
+    let scenario = parse(GENERIC, "generic.toml", &[("client.queue", "20")]).expect("a scenario");
+    let config = access(&scenario);
+    assert_eq!(config.down.capacity, Capacity::constant(Rate::bps(1_638_000)));
+    assert_eq!(config.down.delay, Distribution::Uniform { low: 20_000_000, high: 60_000_000 });
+    assert_eq!(config.up.delay, Distribution::Fixed(75_000_000));
+    assert_eq!((config.down.queue_bytes, config.up.queue_bytes), (Some(65_536), None));
+    assert_eq!(config.stations.iter().map(|s| s.queue_packets).collect::<Vec<_>>(), [60, 20]);
+    assert!((config.down.loss.mean() - (0.001 * 25.0 / 26.0 + 0.5 / 26.0)).abs() < 1e-12);
+    let again =
+        Scenario::from_resolved(scenario.resolved(), "again").expect("the resolved form is a scenario");
+    assert_eq!((again.resolved(), &again.link), (scenario.resolved(), &scenario.link));
+}
+
+#[test]
+fn a_trace_is_found_beside_its_scenario_and_in_a_run() {
+    let folder = Folder::new("found", "1\n5\n20\n");
+    let scenario = folder.parse(&[]).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let config = access(&scenario);
+    let Capacity::Opportunities { schedule, size } = &config.down.capacity else { panic!("no schedule") };
+    assert_eq!((schedule.at_ms(), *size), (&[1, 5, 20][..], OpportunitySize::Mahimahi));
+    assert!(matches!(config.up.capacity, Capacity::Opportunities { size: OpportunitySize::Plain, .. }));
+
+    // Both directions have the same file: a run keeps it once.
+    let [file] = &scenario.traces[..] else { panic!("{} files", scenario.traces.len()) };
+    assert_eq!(scenario.resolved()["link"]["down"]["sha256"], file.sha256.as_str());
+    let run = folder.0.join("run");
+    std::fs::create_dir_all(&run).expect("a folder for the run");
+    std::fs::write(run.join(file.name()), &file.text).expect("the copy can be written");
+    std::fs::remove_file(folder.0.join("traces/link.down")).expect("the trace is gone");
+    assert!(Scenario::from_resolved(scenario.resolved(), "elsewhere/s.toml").is_err());
+    let again = Scenario::from_run(scenario.resolved(), "again", &run).expect("the run has all it needs");
+    assert_eq!((again.sha256(), &again.link), (scenario.sha256(), &scenario.link));
+}
+
+#[test]
+fn another_trace_is_another_scenario() {
+    let one = Folder::new("one", "1\n5\n20\n").parse(&[]).expect("a scenario");
+    let folder = Folder::new("other", "1\n5\n21\n");
+    let other = folder.parse(&[]).expect("a scenario");
+    assert_ne!(one.sha256(), other.sha256());
+    let hash = one.traces[0].sha256.clone();
+    let problems = folder.parse(&[("link.down.sha256", &hash)]).expect_err("it is not the trace named");
+    assert!(problems[0].message.contains("the file has the SHA-256"), "{problems:?}");
+}
+
+#[test]
+fn fault_41_a_bad_trace_is_refused_before_anything_starts() {
+    for (trace, message) in [
+        ("", "is no trace: it has no line"),
+        ("1\n7\n6\n", "is no trace: line 3: 6 ms comes after 7 ms"),
+        ("a\n", "is no trace: line 1: `a` is no time"),
+    ] {
+        let problems = Folder::new("bad", trace).parse(&[]).expect_err(trace);
+        // Once for each direction, at the key that names the file.
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert_eq!((problems[0].key.as_str(), problems[0].line), ("link.down.trace", 11));
+        assert!(problems[0].message.contains(message), "{problems:?}");
+    }
+    let problems =
+        Folder::new("absent", "1\n").parse(&[("link.up.trace", "nowhere")]).expect_err("no such file");
+    assert!(problems[0].message.contains("cannot be read: No such file"), "{problems:?}");
+    let problems =
+        Folder::new("endless", "1\n").parse(&[("link.up.trace", "/dev/zero")]).expect_err("endless");
+    assert!(problems[0].message.contains("larger than 64 MiB"), "{problems:?}");
+}
+
+#[test]
+fn fault_38_what_does_not_fit_an_access_link_is_named() {
+    for (overrides, key, hint) in [
+        (vec![("link.rate", "1Mbit/s")], "link.rate", "`rate` belongs to [link.down] and [link.up]"),
+        (vec![("link.down.trace", "x")], "link.down.trace", "`trace` belongs to a link of kind \"trace\""),
+        (vec![("link.beacons", "true")], "link.beacons", "`beacons` belongs to a link of kind \"wifi\""),
+        (vec![("link.up.mtu", "1000B")], "link.up.mtu", "`mtu` belongs to [link]"),
+        (vec![("link.up.burst_begin", "0.1")], "link.up.burst_begin", "set burst_end"),
+        (vec![("link.up.burst_loss", "0.1")], "link.up.burst_loss", "set burst_begin"),
+        (vec![("link.up.queue_size", "1000B")], "link.up.queue_size", "make it longer"),
+        (vec![("link.up", "5")], "link.up", "write [link.up]"),
+        (vec![("link.shared", "true"), ("client.queue", "5")], "client.queue", "set link.up.queue"),
+        (vec![("tcp.back_pressure", "true")], "tcp.back_pressure", "leave it out"),
+    ] {
+        let problems = parse(GENERIC, "generic.toml", &overrides).expect_err(key);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert_eq!(problems[0].key, key);
+        assert!(problems[0].hint.contains(hint), "{problems:?}");
+    }
+    let without = GENERIC.split("[link.up]").next().expect("a beginning");
+    assert_eq!(parse(without, "x", &[]).expect_err("half a link")[0].key, "link.up");
+}

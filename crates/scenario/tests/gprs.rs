@@ -1,0 +1,81 @@
+//! GPRS links in scenarios: what becomes of their keys, and what is wrong with them.
+
+use airperf_scenario::{LinkConfig, Problem, Scenario};
+use airperf_units::{Duration, Rate};
+use airperf_wwan::{BlockError, Config, Family, Fec};
+
+const PLAIN: &str = r#"
+schema = 1
+name = "gprs"
+duration = "10s"
+client = [{ rate = "1/s", size = "1KiB" }]
+link = { kind = "gprs" }
+"#;
+
+fn parse(overrides: &[(&str, &str)]) -> Result<Scenario, Vec<Problem>> {
+    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Scenario::parse(PLAIN, "gprs.toml", &overrides).map_err(|problems| problems.0)
+}
+
+fn gprs(overrides: &[(&str, &str)]) -> Config {
+    let scenario = parse(overrides).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let again =
+        Scenario::from_resolved(scenario.resolved(), "again").expect("the resolved form is a scenario");
+    assert_eq!((again.resolved(), &again.link), (scenario.resolved(), &scenario.link));
+    let LinkConfig::Gprs(config) = scenario.link else { panic!("another link") };
+    config
+}
+
+#[test]
+fn the_defaults_are_the_models() {
+    assert_eq!(gprs(&[]), Config::gprs(2));
+    assert_eq!(Config::gprs(2).down.payload_rate(Family::Gprs), Rate::kbps(36));
+}
+
+#[test]
+fn keys_reach_the_model() {
+    let config = gprs(&[
+        ("link.ci", "14.5dB"),
+        ("link.fade_ci", "-3dB"),
+        ("link.stall_apart", "60s"),
+        ("link.down.scheme", "MCS-9"),
+        ("link.up.scheme", "MCS-1"),
+        ("link.down.adapt", "true"),
+        ("link.down.fec_repair", "2"),
+        ("link.up.arq", "false"),
+        ("client.queue", "7"),
+        ("link.down.queue", "30"),
+    ]);
+    let BlockError::CarrierToInterference { db, fading: Some(fading) } = config.block_error else {
+        panic!("{:?}", config.block_error)
+    };
+    assert_eq!((db, fading.db, fading.good), (14.5, -3.0, Duration::from_secs(10)));
+    assert_eq!(config.stalls.expect("there are stalls").every, Duration::from_secs(60));
+    assert_eq!((config.family, config.down.scheme, config.up.scheme), (Family::Edge, 8, 0));
+    assert_eq!((config.down.fec, config.up.fec), (Some(Fec { data: 8, repair: 2 }), None));
+    assert!(config.down.adaptation.is_some() && config.up.adaptation.is_none() && !config.up.arq);
+    assert_eq!(config.stations.iter().map(|s| s.queue_packets).collect::<Vec<_>>(), [30, 7]);
+}
+
+#[test]
+fn fault_38_what_does_not_fit_gprs_is_named() {
+    for (overrides, key, hint) in [
+        (vec![("link.down.scheme", "MCS-5")], "link.up", "set scheme in both"),
+        (vec![("link.down.scheme", "CS-5")], "link.down.scheme", "did you mean"),
+        (vec![("link.slots", "4")], "link.slots", "`slots` belongs to [link.down] and [link.up]"),
+        (vec![("link.down.slots", "9")], "link.down.slots", "from 1 to 8"),
+        (vec![("link.ci", "14")], "link.ci", "14dB"),
+        (vec![("link.fade_ci", "3dB")], "link.fade_ci", "set ci"),
+        (vec![("link.ci", "14dB"), ("link.block_error", "0.1")], "link.block_error", "leave one"),
+        (vec![("link.down.faster_below", "0.5")], "link.down.faster_below", "0.1 and 0.33"),
+        (vec![("link.up.adapt", "true"), ("link.up.arq", "false")], "link.up.adapt", "leave one"),
+        (vec![("link.down.rate", "5kbit/s")], "link.down.rate", "keys here"),
+        (vec![("link.shared", "true")], "link.shared", "\"generic\" or \"trace\""),
+        (vec![("tcp.back_pressure", "true")], "tcp.back_pressure", "leave it out"),
+    ] {
+        let problems = parse(&overrides).expect_err(key);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert_eq!(problems[0].key, key);
+        assert!(problems[0].hint.contains(hint), "{problems:?}");
+    }
+}

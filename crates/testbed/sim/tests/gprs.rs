@@ -1,0 +1,61 @@
+//! Files over GPRS: a transaction block by block, and what loss and its remedies do to a transfer.
+
+use airperf_scenario::Scenario;
+use airperf_sim::{Simulated, simulate};
+use airperf_units::{Duration, StreamKey};
+
+const TRANSFER: &str = include_str!("../../../../scenarios/gprs-transfer.toml");
+const FADING: &str = include_str!("../../../../scenarios/gprs-fading.toml");
+
+fn run(text: &str, overrides: &[(&str, &str)]) -> Simulated<()> {
+    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let scenario = Scenario::parse(text, "gprs", &overrides).unwrap_or_else(|problems| panic!("{problems}"));
+    let run = simulate(&scenario, StreamKey::new(1), ()).expect("a link");
+    let total: Duration = run.airtime.iter().map(|(_, time)| *time).sum();
+    assert_eq!((total, run.late_arrivals), (scenario.run_time(), 0));
+    run
+}
+
+fn response_s(run: &Simulated<()>) -> f64 {
+    assert_eq!(run.totals.failed(), 0);
+    run.totals.response_time.as_secs_f64() / run.totals.exchanges as f64
+}
+
+#[test]
+fn a_transaction_goes_block_by_block() {
+    let run = run(TRANSFER, &[("server.reply_header", "250B")]);
+    assert_eq!(run.totals.exchanges, 5);
+    // SYN: 220 ms of access, 71 octets in 3 blocks of the one slot upward: 280. SYN-ACK: 80 ms beside the upward flow, 3
+    // blocks on 3 slots: 380. ACK and request: the upward flow was released at 340; 180 ms beside the downward one, 63 +
+    // 263 octets in 11 blocks: 780. ACK and reply: the downward flow was kept; 63 octets and segments of 1448, 1448, 1448
+    // and 906 with 63 each, 5565 in 186 blocks on 3 slots, 62 times 20 ms: 2020.
+    assert!((response_s(&run) - 2.020).abs() < 1e-9, "{} s", response_s(&run));
+}
+
+#[test]
+fn a_long_transfer_comes_near_the_rate_and_loss_takes_its_share() {
+    let seconds = |error: &'static str| {
+        response_s(&run(TRANSFER, &[("client.size", "100kB"), ("link.block_error", error)]))
+    };
+    let clean = seconds("0");
+    // As above until 780 ms; 100 250 octets in 70 segments with 63 each and 63 before them, 104 723 in 3491 blocks: 1164
+    // times 20 ms. The first window of ten segments lasts until the acknowledgements of its beginning are there.
+    assert!((clean - (0.780 + 1164.0 * 0.020)).abs() < 1e-9, "{clean} s");
+    let lossy = seconds("0.1");
+    // A tenth of the blocks twice, and the wait for the last of them.
+    assert!((clean / 0.91..clean / 0.85).contains(&lossy), "{lossy} s against {clean} s");
+}
+
+#[test]
+fn arq_hides_what_fading_does_from_tcp() {
+    let still = ("link.stall_apart", "never");
+    let with = run(FADING, &[still]);
+    let off = [("link.down.arq", "false"), ("link.down.adapt", "false"), ("link.up.arq", "false")];
+    let without = run(FADING, &[&off[..], &[still]].concat());
+    assert_eq!(with.totals.lost, 0);
+    assert!(without.totals.lost > 10, "{} packets lost", without.totals.lost);
+    // What is lost comes back after a second and more: the kernel's timeout.
+    let [with, without] =
+        [with, without].map(|run| run.totals.response_time.as_secs_f64() / run.totals.exchanges as f64);
+    assert!(with < without, "{with} s an object with ARQ, {without} s without");
+}

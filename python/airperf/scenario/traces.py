@@ -1,0 +1,25 @@
+"""Link traces: what is in a file before anything is run over it.
+
+Reference: docs/models/trace-link.md. Leaves out the formats, which are in the crate ``link``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from airperf import _core
+from airperf.errors import InputError, ScenarioProblems
+from airperf.scenario.check import problems_from_json
+
+
+def describe_trace(path: Path) -> dict[str, Any]:
+    """What is in a trace, as ``airperf link show --json`` tells it; an ``InputError`` names the line of what is none."""
+    try:
+        facts: dict[str, Any] = json.loads(_core.describe_trace(path))
+    except _core.ScenarioError as error:
+        raise ScenarioProblems(str(path), problems_from_json(str(error))) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return {"file": str(path), **facts}

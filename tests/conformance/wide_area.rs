@@ -1,0 +1,81 @@
+//! Wide-area links: a file takes as long with the kernel's TCP and real programs as with ours.
+//!
+//! The links are stated, driven by a trace, and GPRS; the model of each is the same in both testbeds, so what differs is TCP
+//! and the programs. A run that the machine was too busy for is made again.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use airperf_emu::EmuOptions;
+use airperf_record::{ExchangeRow, Options, Row, read};
+use airperf_scenario::Scenario;
+use airperf_units::StreamKey;
+
+use crate::kernel_tcp::{possible, turn};
+
+const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/");
+
+/// Response times in seconds.
+fn seconds(directory: &Path) -> Vec<f64> {
+    let rows = read::rows::<ExchangeRow>(&directory.join(ExchangeRow::FILE)).unwrap();
+    rows.map(Result::unwrap).map(|row| (row.done_ns.unwrap() - row.sent_ns.unwrap()) as f64 / 1e9).collect()
+}
+
+/// The scenario of this name with other values, in both testbeds; an emulated run again when it is not valid.
+fn both(name: &str, overrides: &[(&str, &str)]) -> Option<(Vec<f64>, Vec<f64>)> {
+    if !possible(&[]) {
+        return None;
+    }
+    let _turn = turn();
+    let path = format!("{SCENARIOS}{name}.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let embedded = [("emu.server_program", "embedded"), ("emu.client_program", "embedded")];
+    let overrides = overrides.iter().chain(&embedded).map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+    let scenario = Scenario::parse(&text, &path, &overrides.collect::<Vec<_>>());
+    let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}"));
+    let folder = tempfile::tempdir().unwrap();
+    let (sim, key) = (folder.path().join("sim"), StreamKey::new(1));
+    airperf_sim::run(&scenario, &text, key, &sim, Options::default()).unwrap();
+    let options = EmuOptions { state_dir: Some(folder.path().join("state")), ..EmuOptions::default() };
+    let mut why = Vec::new();
+    for attempt in 0..3 {
+        let emu = folder.path().join(format!("emu-{attempt}"));
+        let mut go_on = |_| ControlFlow::Continue(());
+        let manifest = airperf_emu::run(&scenario, &text, key, &emu, &options, &mut go_on).unwrap();
+        if manifest.valid {
+            let replayed = airperf_emu::replay(&emu).unwrap();
+            assert_eq!(replayed.first_difference, None, "the arrivals give other frames in virtual time");
+            return Some((seconds(&sim), seconds(&emu)));
+        }
+        eprintln!("AGAIN: {:?}", manifest.why_invalid);
+        why = manifest.why_invalid;
+    }
+    panic!("no valid run in three: {why:?}");
+}
+
+fn agree(name: &str, overrides: &[(&str, &str)]) {
+    let Some((sim, emu)) = both(name, overrides) else { return };
+    println!("{name} {overrides:?}: sim {sim:?} s, emu {emu:?} s");
+    assert_eq!(sim.len(), emu.len());
+    let (ours, kernels): (f64, f64) = (sim.iter().sum(), emu.iter().sum());
+    let ratio = kernels / ours;
+    assert!((0.97..1.03).contains(&ratio), "emu takes {ratio:.4} of sim's time: {emu:?} against {sim:?}");
+}
+
+#[test]
+fn a_file_over_gprs_takes_as_long_with_the_kernels_tcp() {
+    agree(
+        "gprs-transfer",
+        &[("duration", "1s"), ("drain", "20s"), ("client.rate", "1/s"), ("client.size", "30kB")],
+    );
+}
+
+#[test]
+fn a_file_over_a_stated_link_takes_as_long_with_the_kernels_tcp() {
+    agree("slow-4g", &[("duration", "4s"), ("drain", "6s"), ("client.size", "100kB")]);
+}
+
+#[test]
+fn a_file_over_a_trace_takes_as_long_with_the_kernels_tcp() {
+    agree("lte-trace", &[("duration", "4s"), ("drain", "6s"), ("client.size", "100kB")]);
+}

@@ -1,0 +1,56 @@
+"""``airperf link show`` and scenarios driven by traces (fault 41)."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Call = Callable[..., Any]
+TRACES = Path(__file__).parents[2] / "traces"
+
+
+def test_show_says_what_is_in_a_trace(call: Call, tmp_path: Path) -> None:
+    trace = tmp_path / "link.down"
+    trace.write_text("".join(f"{ms}\n" for ms in range(1, 2001)) + "4000\n", encoding="ascii")
+    answer = call("link", "show", str(trace), "--json")
+    assert answer.code == 0
+    (facts,) = json.loads(answer.out)["traces"]
+    assert (facts["form"], facts["entries"], facts["duration_s"]) == ("opportunities", 2001, 4.0)
+    assert facts["mean_bps"] == 2001 * 12_000 / 4
+    assert facts["percentiles_bps"] == {"p5": 0, "p25": 0, "p50": 12_000, "p75": 12e6, "p95": 12e6}
+    assert facts["longest_gap_s"] == 2.0
+    assert "6" in call("link", "show", str(trace)).out
+
+
+def test_fault_41_a_file_that_is_no_trace_is_named_with_its_line(call: Call, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.down"
+    bad.write_text("1\n5\n4\n", encoding="ascii")
+    answer = call("link", "show", str(bad))
+    assert answer.code == 2
+    assert f"{bad}:3:1: 4 ms comes after 5 ms" in answer.err
+    assert call("link", "show", str(tmp_path / "nowhere")).code == 2
+
+
+def test_the_installed_trace_scenario_runs_by_its_name_and_keeps_its_traces(call: Call, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    answer = call("run", "lte-trace", "--set", "duration=4s", "--set", "drain=4s", "--out", str(out), "--json")
+    assert answer.code == 0, answer.err
+    resolved = json.loads((out / "manifest.json").read_text())["scenario"]["resolved"]["link"]
+    for way in ("down", "up"):
+        copy = out / f"trace-{resolved[way]['sha256'][:16]}.txt"
+        assert copy.read_bytes() == (TRACES / f"synthetic-lte.{way}").read_bytes()
+
+
+def test_the_traces_are_what_their_program_makes(tmp_path: Path) -> None:
+    shutil.copy(TRACES / "make.py", tmp_path)
+    runpy.run_path(str(tmp_path / "make.py"), run_name="__main__")
+    for way in ("down", "up"):
+        name = f"synthetic-lte.{way}"
+        if (tmp_path / name).read_bytes() != (TRACES / name).read_bytes():
+            pytest.fail(f"traces/{name} is not what traces/make.py writes")
