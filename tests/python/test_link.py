@@ -37,9 +37,13 @@ def test_fault_41_a_file_that_is_no_trace_is_named_with_its_line(call: Call, tmp
     assert call("link", "show", str(tmp_path / "nowhere")).code == 2
 
 
-def test_the_installed_trace_scenario_runs_by_its_name_and_keeps_its_traces(call: Call, tmp_path: Path) -> None:
+def test_the_installed_trace_scenario_runs_by_its_name_and_keeps_its_traces(
+    call: Call, tmp_path: Path
+) -> None:
     out = tmp_path / "run"
-    answer = call("run", "lte-trace", "--set", "duration=4s", "--set", "drain=4s", "--out", str(out), "--json")
+    answer = call(
+        "run", "lte-trace", "--set", "duration=4s", "--set", "drain=4s", "--out", str(out), "--json"
+    )
     assert answer.code == 0, answer.err
     resolved = json.loads((out / "manifest.json").read_text())["scenario"]["resolved"]["link"]
     for way in ("down", "up"):

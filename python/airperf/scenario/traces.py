@@ -15,7 +15,10 @@ from airperf.scenario.check import problems_from_json
 
 
 def describe_trace(path: Path) -> dict[str, Any]:
-    """What is in a trace, as ``airperf link show --json`` tells it; an ``InputError`` names the line of what is none."""
+    """What is in a trace, as ``airperf link show --json`` tells it.
+
+    Raises ``InputError`` for a file that cannot be read or is no trace, with the line.
+    """
     try:
         facts: dict[str, Any] = json.loads(_core.describe_trace(path))
     except _core.ScenarioError as error:
