@@ -1,8 +1,8 @@
 """Makes the traces of this folder; they are the same bytes every time.
 
 Model: a cellular link whose rate wanders (the logarithm of it, first-order autoregressive over 100 ms) around
-a mean and has two outages. Ours: made to look like published drives in a car, measured nowhere. Leaves out any
-network in particular; for that, record one.
+a mean and has two outages. Ours: made to look like published drives in a car, measured nowhere. Leaves out
+any network in particular; for that, record one.
 """
 
 import math

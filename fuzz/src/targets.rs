@@ -1,6 +1,7 @@
 //! What is fed, and with what: each target has good inputs to start from and a parser.
 
 use crate::{captures, conversation, kept};
+use airperf_link::trace::Trace;
 use airperf_scenario::Scenario;
 use airperf_wire::{Ipv4, Tcp, TcpOptions, TcpPacket};
 
@@ -20,6 +21,7 @@ pub(crate) struct Target {
 pub(crate) const ALL: &[Target] = &[
     Target { name: "scenario", seeds: scenarios, words: SCENARIO_WORDS, parse: parse_scenario },
     Target { name: "override", seeds: overrides, words: SCENARIO_WORDS, parse: parse_override },
+    Target { name: "trace", seeds: traces, words: TRACE_WORDS, parse: parse_trace },
     Target { name: "packet", seeds: packets, words: &[], parse: parse_packet },
     Target {
         name: "flow",
@@ -51,13 +53,41 @@ const SCENARIO_WORDS: &[&str] = &[
 ];
 
 fn scenarios() -> Vec<Vec<u8>> {
-    [include_str!("../../scenarios/bai2006-e1.toml"), include_str!("../../scenarios/wired-10mbit.toml")]
-        .map(|text| text.as_bytes().to_vec())
-        .to_vec()
+    [
+        include_str!("../../scenarios/bai2006-e1.toml"),
+        include_str!("../../scenarios/wired-10mbit.toml"),
+        include_str!("../../scenarios/slow-4g.toml"),
+        include_str!("../../scenarios/gprs-fading.toml"),
+    ]
+    .map(|text| text.as_bytes().to_vec())
+    .to_vec()
 }
 
 fn parse_scenario(input: &[u8]) -> bool {
     Scenario::parse(&String::from_utf8_lossy(input), "fuzz.toml", &[]).is_ok()
+}
+
+const TRACE_WORDS: &[&str] = &[
+    "0",
+    "-1",
+    "1e9",
+    "2678400000",
+    "18446744073709551616",
+    "time_s,rate_bps",
+    "0,0",
+    "\r",
+    ",",
+    "\u{feff}",
+];
+
+fn traces() -> Vec<Vec<u8>> {
+    ["1\n5\n5\n900\n2100\n", "time_s,rate_bps\n0,1000000\n0.5,0\n2,33000\n"]
+        .map(|text| text.as_bytes().to_vec())
+        .to_vec()
+}
+
+fn parse_trace(input: &[u8]) -> bool {
+    Trace::parse(&String::from_utf8_lossy(input)).is_ok_and(|trace| trace.facts().mean_bps > 0.0)
 }
 
 fn overrides() -> Vec<Vec<u8>> {

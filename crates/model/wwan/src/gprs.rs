@@ -3,16 +3,18 @@
 //! Blocks begin at multiples of 20 ms. Reference: 3GPP TS 44.060 and osmo-pcu's `doc/tbf.txt` for when a block flow is set
 //! up, kept and released. Left out: see the crate.
 
+mod show;
+
 use crate::bearer::{Bearer, Sent, State};
 use crate::config::Config;
 use crate::defaults::BLOCK;
 use crate::radio::Radio;
 use crate::rlc::News;
 use airperf_link::{
-    Agenda, Arrival, Destination, DropCause, FrameEvent, FrameKind, Heard, Link, LossCause, Outcome, Outlet,
-    Packet, Places, QueueMeter, QueueStats, StationId,
+    Agenda, Arrival, DropCause, Link, LossCause, Outlet, Packet, Places, QueueMeter, QueueStats, StationId,
 };
 use airperf_units::{Duration, StreamKey, Time};
+use show::show;
 
 /// The station on the network's side.
 pub const NETWORK: StationId = StationId(0);
@@ -319,53 +321,6 @@ impl<P> Gprs<P> {
             let Carried { packet, from, lost, .. } = self.carried.take(place);
             self.hosts[from.index()].meter.departed(lost);
             out.departed(now, from, &packet);
-        }
-    }
-}
-
-/// Shows a block: one frame for each packet that has octets in it, or one without a packet for a repair block.
-fn show<P, O: Outlet<P>>(
-    now: Time,
-    bearer: &Bearer,
-    config: &Config,
-    (block, arrives): (Sent, bool),
-    carried: &Places<Carried<P>>,
-    out: &mut O,
-) {
-    let peer = if bearer.from == NETWORK { StationId(bearer.mobile + 1) } else { NETWORK };
-    let frame =
-        |scheme: u8, sequence: u32, attempt: u8, outcome: Outcome, bytes: u32, sniffer: Heard| FrameEvent {
-            start: now,
-            end: now + BLOCK,
-            from: bearer.from,
-            to: Destination::Station(peer),
-            kind: FrameKind::Data,
-            rate: bearer.scheme_of(scheme).rate,
-            bytes,
-            sequence: (sequence % config.family.sequence_space()) as u16,
-            attempt,
-            outcome,
-            sniffer,
-        };
-    let outcome = |received: bool| match (arrives, received) {
-        (false, _) => Outcome::Garbled,
-        (true, false) => Outcome::Received,
-        (true, true) => Outcome::Duplicate,
-    };
-    match block {
-        Sent::Data(bsn) => {
-            let state = *bearer.rlc.block(bsn);
-            for part in bearer.rlc.parts(bsn) {
-                // Who listens in front of the network hears a packet once, when it begins.
-                let sniffer = if part.first && state.attempts == 1 { Heard::Good } else { Heard::Missed };
-                let outcome = outcome(state.received);
-                let frame = frame(state.scheme, bsn, state.attempts, outcome, part.octets, sniffer);
-                out.frame(&frame, Some(&carried.at(part.place).packet));
-            }
-        }
-        Sent::Repair(group) => {
-            let bytes = bearer.scheme_of(bearer.scheme).payload_bytes;
-            out.frame(&frame(bearer.scheme, group, 1, outcome(false), bytes, Heard::Missed), None);
         }
     }
 }

@@ -6,8 +6,8 @@
 
 use super::{TraceError, seen, wrong};
 
-/// Times beyond this, 35 years, are mistakes; below it no sum in nanoseconds overflows in a run of a day.
-const LATEST_MS: u64 = 1 << 40;
+/// Longer than 31 days is a mistake; what is said of every second of a trace must fit memory.
+const LATEST_MS: u64 = 31 * 86_400_000;
 
 /// The times of a schedule's opportunities.
 #[derive(Clone, Debug, PartialEq, Eq)]

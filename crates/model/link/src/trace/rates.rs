@@ -8,8 +8,8 @@ use airperf_units::{Rate, Time};
 
 /// More than a terabit per second is a mistake.
 const MOST_BPS: f64 = 1e12;
-/// Longer than a year is a mistake.
-const LATEST_S: f64 = 366.0 * 86_400.0;
+/// Longer than 31 days is a mistake, as for the other form.
+const LATEST_S: f64 = 31.0 * 86_400.0;
 
 /// Rates by the time from which they are in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,10 @@ impl RateSeries {
                 return wrong(number, format!("{} is no line `{RATES_HEADING}`", seen(line)));
             };
             if !(0.0..=LATEST_S).contains(&time) || !(0.0..=MOST_BPS).contains(&rate) {
-                return wrong(number, format!("{} is out of range: a year and 1 Tbit/s at most", seen(line)));
+                return wrong(
+                    number,
+                    format!("{} is out of range: 31 days and 1 Tbit/s at most", seen(line)),
+                );
             }
             let from_ns = (time * 1e9).round() as u64;
             match steps.last() {

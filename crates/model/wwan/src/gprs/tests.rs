@@ -4,6 +4,7 @@ use super::*;
 use crate::config::{Adaptation, BlockError, Fading, Fec, Stalls};
 use crate::defaults;
 use crate::scheme::Family;
+use airperf_link::{Destination, FrameEvent, Heard, Outcome};
 use airperf_units::{Distribution, Stream};
 
 const MS: u64 = 1_000_000;
