@@ -25,7 +25,9 @@ def test_show_says_what_is_in_a_trace(call: Call, tmp_path: Path) -> None:
     assert facts["mean_bps"] == 2001 * 12_000 / 4
     assert facts["percentiles_bps"] == {"p5": 0, "p25": 0, "p50": 12_000, "p75": 12e6, "p95": 12e6}
     assert facts["longest_gap_s"] == 2.0
-    assert "6" in call("link", "show", str(trace)).out
+    (row,) = (line for line in call("link", "show", str(trace)).out.splitlines() if "opportunities" in line)
+    shown = [cell.strip() for cell in row.split("│")]
+    assert shown[4:11] == ["4", "6", "0", "0", "0.012", "12", "12"]
 
 
 def test_fault_41_a_file_that_is_no_trace_is_named_with_its_line(call: Call, tmp_path: Path) -> None:

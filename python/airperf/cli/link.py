@@ -14,6 +14,8 @@ from rich.table import Table
 from airperf.cli.output import add_row, number, print_json, show
 from airperf.scenario import describe_trace
 
+PERCENTILES = (5, 25, 50, 75, 95)
+
 
 @click.group("link")
 def command() -> None:
@@ -31,7 +33,8 @@ def show_traces(files: tuple[Path, ...], as_json: bool) -> None:
         return
     table = Table(title="link traces; rates in Mbit/s, percentiles of whole seconds")
     table.add_column("file", overflow="fold")
-    for title in ("form", "entries", "seconds", "mean", "5%", "25%", "50%", "75%", "95%", "longest gap, s"):
+    percents = [f"{percent}%" for percent in PERCENTILES]
+    for title in ("form", "entries", "seconds", "mean", *percents, "longest gap, s"):
         table.add_column(title, justify="right")
     for trace in traces:
         add_row(table, *_cells(trace))
@@ -39,7 +42,8 @@ def show_traces(files: tuple[Path, ...], as_json: bool) -> None:
 
 
 def _cells(trace: dict[str, Any]) -> list[str]:
-    rates = [trace["mean_bps"], *trace["percentiles_bps"].values()]
+    percentiles = trace["percentiles_bps"]
+    rates = [trace["mean_bps"], *(percentiles[f"p{percent}"] for percent in PERCENTILES)]
     return [
         trace["file"],
         trace["form"],
