@@ -372,7 +372,8 @@ def main() -> int:
     page.say(f"Load on this machine before: {os.getloadavg()[0]:.1f}{shared}. Beside airperf: {beside}.")
     measure(page, generator, asked.only or parts, quick=asked.quick, fifo=asked.fifo)
     if not asked.only:
-        print(keep.page(f"load{'-quick' if asked.quick else ''}", "make bench LOAD=1", page.lines))
+        how = f"make bench LOAD=1{' QUICK=1' if asked.quick else ''}{' FIFO=1' if asked.fifo else ''}"
+        print(keep.page(f"load{'-quick' if asked.quick else ''}", how, page.lines))
     return 0
 
 
