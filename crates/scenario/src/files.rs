@@ -20,13 +20,6 @@ pub struct TraceFile {
     pub text: String,
 }
 
-impl TraceFile {
-    /// What its copy in a run directory is called.
-    pub fn name(&self) -> String {
-        name_of(&self.sha256)
-    }
-}
-
 fn name_of(sha256: &str) -> String {
     format!("trace-{}.txt", sha256.get(..16).unwrap_or(sha256))
 }
@@ -56,6 +49,11 @@ impl TraceFile {
         let text = read(path)?;
         let trace = Trace::parse(&text)?;
         Ok((Self { sha256: sha256(text.as_bytes()), text }, trace))
+    }
+
+    /// What its copy in a run directory is called.
+    pub fn name(&self) -> String {
+        name_of(&self.sha256)
     }
 }
 
