@@ -68,6 +68,7 @@ def run_emu(
     seed: int | None,
     out_dir: str | PathLike[str],
     level: str | None,
+    own_parts: list[str],
     progress: Callable[[str], object] | None,
 ) -> str: ...
 def run_load(

@@ -53,6 +53,22 @@ def test_an_emulated_run_is_recorded_replayed_and_reported(call: Call, tmp_path:
     assert call("report", "out").code == answer.code
 
 
+def test_own_generator_and_proxy_play_their_parts(call: Call, tmp_path: Path) -> None:
+    own = ("emu.client_program=airperf-load", "server.admission=concurrent", "client.upload=100B")
+    answer = call(*arguments("out", 3), *[word for setting in own for word in ("--set", setting)])
+    assert answer.code in {0, 3}, answer.err
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    counts = manifest["totals"]["counts"]
+    assert (counts["connections"], counts["exchanges"], counts["admission_admitted"]) == (60, 60, 60)
+    client = manifest["host"]["clients"][0]
+    assert (client["program"], client["report"]["replies"]) == ("airperf-load", 60)
+    seen = answer.json["summary"]["response_ms"]["mean"]
+    told = client["report"]["times"]["response_ms"]
+    assert seen <= told < seen + 5, "the program hears of a reply after its last packet, and not long after"
+    result = json.loads((tmp_path / "out" / "airperf-load-1.json").read_text())
+    assert result["completed"] == 60
+
+
 def start(folder: Path) -> subprocess.Popen[str]:
     """Starts a long emulated run and waits until its programs are at work."""
     process = subprocess.Popen(

@@ -289,6 +289,48 @@ def test_testbeds_made_one_after_the_other_meet_in_one_report(
     assert answer.json["rows"][0]["within"] is True
 
 
+TOO_BUSY = """
+import json, pathlib, sys
+from airperf.testbed import worker
+
+perform = worker.perform
+folder = pathlib.Path(sys.argv[1])
+
+
+def busy(job, progress):
+    answer = perform(job, progress)
+    mark = folder / pathlib.Path(job["out_dir"]).name
+    tried = len(mark.read_text()) if mark.exists() else 0
+    mark.write_text("x" * (tried + 1))
+    if tried < TIMES:
+        answer["done"] = {"valid": False, "why_invalid": ["too busy"]}
+    return answer
+
+
+worker.perform = busy
+sys.argv = sys.argv[1:]
+worker.main()
+"""
+
+
+@pytest.mark.parametrize(("times", "code"), [(1, 0), (9, 3)])
+def test_fault_10_a_run_that_the_machine_was_too_busy_for_is_made_again_twice_at_most(
+    call: Call, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, code: int
+) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    program = TOO_BUSY.replace("TIMES", str(times))
+    command = [sys.executable, "-c", program, str(marks)]
+    monkeypatch.setattr("airperf.experiment.executor.Pool", lambda workers: Pool(workers, command))
+    out = tmp_path / "out"
+    answer = call("study", str(tiny), *SIM, "--quick", "--out", str(out))
+    assert answer.code == code, answer.err
+    assert [len(mark.read_text()) for mark in marks.iterdir()] == [2 if times == 1 else 3]
+    assert "put aside" in answer.err
+    assert len(list((out / "quarantine").rglob("manifest.json"))) == (1 if times == 1 else 2)
+    assert ("invalid: too busy" in str(answer.json["partial"])) is (code == 3)
+
+
 def test_quick_is_smaller(call: Call, tiny: Path, tmp_path: Path) -> None:
     answer = call("study", str(tiny), *SIM, "--quick", "--out", str(tmp_path / "out"))
     assert answer.json["runs"] == {"made": 1, "reused": 0}

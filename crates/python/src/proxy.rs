@@ -25,6 +25,7 @@ struct Wanted {
     upstream: SocketAddr,
     admission: Option<Admission>,
     max_connections: u32,
+    backlog: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -32,8 +33,8 @@ struct Wanted {
 struct Admission {
     policy: String,
     limit: u32,
-    target_ms: u64,
-    wait_ms: u64,
+    target_ns: u64,
+    wait_ns: u64,
     refusal: String,
 }
 
@@ -41,11 +42,11 @@ impl Admission {
     fn config(&self) -> Option<AdmissionConfig> {
         let policy = match self.policy.as_str() {
             "concurrent" => Policy::Concurrent { limit: self.limit.max(1) },
-            "adaptive" => Policy::Adaptive { target: Duration::from_ms(self.target_ms) },
+            "adaptive" => Policy::Adaptive { target: Duration::from_ns(self.target_ns) },
             _ => return None,
         };
         let refusal = if self.refusal == "reset" { Refusal::Reset } else { Refusal::Unavailable };
-        Some(AdmissionConfig { policy, wait: Duration::from_ms(self.wait_ms), refusal })
+        Some(AdmissionConfig { policy, wait: Duration::from_ns(self.wait_ns), refusal })
     }
 }
 
@@ -53,7 +54,8 @@ impl Admission {
 ///
 /// Args:
 ///     options: JSON: "listen" and "upstream" (address:port), "admission" (null, or "policy" ("concurrent" or
-///         "adaptive"), "limit", "target_ms", "wait_ms" and "refusal" ("503" or "reset")), "max_connections".
+///         "adaptive"), "limit", "target_ns", "wait_ns" and "refusal" ("503" or "reset")), "max_connections",
+///         "backlog" (null for the system's).
 ///     tell: Called four times a second with JSON: "listen" (the address in use), "elapsed_s", "open", "places",
 ///         "active", "waiting" and "counts"; returns whether to go on. What it raises ends the proxy and is raised
 ///         again here.
@@ -80,6 +82,7 @@ fn run_proxy(py: Python<'_>, options: &str, tell: Py<PyAny>) -> PyResult<String>
         upstream: Upstream::At(wanted.upstream),
         admission,
         max_connections: wanted.max_connections,
+        backlog: wanted.backlog,
     };
     let text = |served: &Served| {
         let Served { elapsed_s, open, places, active, waiting, counts } = served;

@@ -13,6 +13,7 @@ use airperf_units::StreamKey;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -77,6 +78,8 @@ fn run_sim(
 ///     seed: Seed of the medium's random streams; None takes the scenario's.
 ///     out_dir: The directory to make; refused when it exists.
 ///     level: "full", "analysis" or "summary" (kept like "analysis"); None takes the scenario's.
+///     own_parts: A command, program and arguments, that becomes a part of airperf in a process of its own when it is
+///         told which, "load" or "proxy"; empty where there is none.
 ///     progress: Called about twice a second, on the calling thread, with JSON: "phase" ("starting",
 ///         "running" or "recording"), "elapsed_s" and "total_s". What it raises ends the run and is
 ///         raised again here.
@@ -92,7 +95,7 @@ fn run_sim(
 ///     RunError: When the run began and could not be finished.
 ///     KeyboardInterrupt: After Ctrl-C; nothing is left of the run.
 #[pyfunction]
-#[pyo3(signature = (text, name, overrides, seed, out_dir, level, progress))]
+#[pyo3(signature = (text, name, overrides, seed, out_dir, level, own_parts, progress))]
 // The argument list is the contract with Python.
 #[expect(clippy::too_many_arguments)]
 fn run_emu(
@@ -103,6 +106,7 @@ fn run_emu(
     seed: Option<u64>,
     out_dir: PathBuf,
     level: Option<&str>,
+    own_parts: Vec<OsString>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let scenario = scenario::read(text, name, &overrides)?;
@@ -112,7 +116,7 @@ fn run_emu(
         // What real programs did is worth its tables: it cannot be made again.
         record.level = Level::Analysis;
     }
-    let options = EmuOptions { record, ..EmuOptions::default() };
+    let options = EmuOptions { record, own_parts, ..EmuOptions::default() };
     let mut raised = None;
     let mut tell = |seen: Progress| match Python::attach(|py| report(py, progress.as_ref(), seen)) {
         Ok(()) => ControlFlow::Continue(()),

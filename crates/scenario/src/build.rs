@@ -62,6 +62,12 @@ pub(crate) fn build(text: &str, name: &str, overrides: &[(String, String)]) -> R
     for (key, value) in overrides {
         document::graft(&mut root, key, value, &mut findings);
     }
+    if let Some(entry) = root.get("server")
+        && let Value::Table(inner) = &entry.node.value
+    {
+        let section = Section { path: "server", place: &entry.key_place, table: Some(inner) };
+        relations::admission(&section, &mut findings);
+    }
     let scenario = finish(&root, &Folder::of(name), findings)?;
     Ok(Scenario { text: text.to_owned(), ..scenario })
 }

@@ -28,6 +28,7 @@ mod scenario;
 mod setting;
 pub mod sweep;
 
+pub use airperf_http::{AdmissionConfig, Policy as AdmissionPolicy, Refusal};
 pub use estimate::Estimate;
 pub use files::{TraceFile, TraceFileError};
 pub use link::{LinkConfig, OverLink, Radio};
@@ -35,7 +36,8 @@ pub use locate::locate;
 pub use problem::{Problem, Problems, Warning};
 pub use reference::reference;
 pub use scenario::{
-    Client, EmuSettings, Flow, Level, Program, RecordSettings, Role, Scenario, Server, Station,
+    Client, ClientProgram, EmuSettings, Flow, Level, RecordSettings, Role, Scenario, Server, ServerProgram,
+    Station,
 };
 
 #[cfg(test)]

@@ -162,33 +162,55 @@ impl Default for RecordSettings {
     }
 }
 
-/// Which program plays a part in the emulated testbed.
+/// Which program is the server of the emulated testbed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Program {
-    /// Debian's program for the part: Apache or httperf.
-    Installed,
+pub enum ServerProgram {
+    /// Debian's apache2.
+    Apache,
     /// The one built in.
     Embedded,
-    /// The installed one where it is there, else the one built in.
+    /// Apache where it is there, else the one built in.
     #[default]
     Auto,
 }
 
-impl Program {
-    pub(crate) fn name(self, installed: &'static str) -> &'static str {
-        match self {
-            Self::Installed => installed,
-            Self::Embedded => "embedded",
-            Self::Auto => "auto",
-        }
+impl ServerProgram {
+    pub(crate) const NAMES: [&str; 3] = ["apache", "embedded", "auto"];
+
+    pub(crate) const fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
     }
 
     pub(crate) fn from_name(name: Option<&str>) -> Self {
-        match name {
-            Some("embedded") => Self::Embedded,
-            Some("auto") => Self::Auto,
-            _ => Self::Installed,
-        }
+        let all = [Self::Apache, Self::Embedded, Self::Auto];
+        all.into_iter().find(|program| Some(program.name()) == name).unwrap_or_default()
+    }
+}
+
+/// Which program plays the clients of the emulated testbed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClientProgram {
+    /// Debian's httperf.
+    Httperf,
+    /// The generator of `airperf load`.
+    Load,
+    /// The one built in.
+    Embedded,
+    /// httperf where it is there and can do what is asked, else the generator, else the one built in.
+    #[default]
+    Auto,
+}
+
+impl ClientProgram {
+    pub(crate) const NAMES: [&str; 4] = ["httperf", "airperf-load", "embedded", "auto"];
+
+    pub(crate) const fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    pub(crate) fn from_name(name: Option<&str>) -> Self {
+        let all = [Self::Httperf, Self::Load, Self::Embedded, Self::Auto];
+        all.into_iter().find(|program| Some(program.name()) == name).unwrap_or_default()
     }
 }
 
@@ -198,9 +220,9 @@ pub struct EmuSettings {
     /// The 99th percentile of the medium's lag beyond which a run is invalid.
     pub lag_p99_limit: Duration,
     /// The server's program.
-    pub server_program: Program,
+    pub server_program: ServerProgram,
     /// The clients' program.
-    pub client_program: Program,
+    pub client_program: ClientProgram,
 }
 
 impl Default for EmuSettings {
@@ -209,8 +231,8 @@ impl Default for EmuSettings {
     fn default() -> Self {
         Self {
             lag_p99_limit: Duration::from_us(500),
-            server_program: Program::Auto,
-            client_program: Program::Auto,
+            server_program: ServerProgram::Auto,
+            client_program: ClientProgram::Auto,
         }
     }
 }

@@ -66,6 +66,29 @@ fn resolved_forms_are_fixed_points() {
 }
 
 #[test]
+fn a_key_of_admission_control_that_its_policy_does_not_read_is_refused_where_it_stands() {
+    let refused = |keys: &str| {
+        let text = E1.replacen("[server]\n", &format!("[server]\n{keys}\n"), 1);
+        parse(&text, &[]).map(drop).map_err(|problems| problems.to_string())
+    };
+    let line = E1.lines().position(|line| line == "[server]").expect("E1 has a [server]") + 2;
+    for (keys, key) in [
+        ("admission_limit = 8", "admission_limit"),
+        ("admission_limit = 4\nadmission = \"adaptive\"", "admission_limit"),
+        ("admission_target = \"2s\"\nadmission = \"concurrent\"", "admission_target"),
+        ("admission_wait = \"1s\"", "admission_wait"),
+        ("admission_refusal = \"reset\"\nadmission = \"none\"", "admission_refusal"),
+    ] {
+        let told = refused(keys).expect_err(keys);
+        assert!(told.contains(&format!("test.toml:{line}:")) && told.contains(key), "{told}");
+    }
+    assert_eq!(refused("admission = \"concurrent\"\nadmission_limit = 4\nadmission_wait = \"0s\""), Ok(()));
+    assert_eq!(refused("admission = \"adaptive\"\nadmission_target = \"2s\""), Ok(()));
+    let again = parse(E1, &[("server.admission", "adaptive"), ("server.admission_target", "2s")]).unwrap();
+    assert!(Scenario::from_resolved(again.resolved(), "again").is_ok());
+}
+
+#[test]
 fn an_arrival_process_takes_its_own_keys_and_no_others() {
     let process = |overrides: &[(&str, &str)]| {
         let scenario = good(overrides);

@@ -22,11 +22,6 @@ from airperf.testbed import Admission, run_proxy
 MOST_PORT = 65_535
 
 
-def milliseconds(text: str) -> int:
-    """A time with its unit, in whole milliseconds."""
-    return duration_ns(text) // 1_000_000
-
-
 def address(text: str, what: str, port: int | None = None) -> tuple[str, bool]:
     """An address as the engine wants it, and whether only this machine can reach it."""
     match = re.fullmatch(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\d{1,5}))?", text)
@@ -97,7 +92,7 @@ def command(
         raise InputError(f"UPSTREAM {upstream} is the proxy's own address: it would pass requests to itself")
     admission = None
     if admit != "none":
-        admission = Admission(admit, limit, max(1, milliseconds(target)), milliseconds(wait), refuse)
+        admission = Admission(admit, limit, max(1, duration_ns(target)), duration_ns(wait), refuse)
     seconds = None if duration is None else duration_ns(duration) / SECOND_NS
     began = False
     with ERR.status("starting") as status:

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from airperf.errors import EnvironmentLacks, InputError, Interrupted, RecordError
 from airperf.experiment.executor import Executor, executor_for
@@ -26,10 +26,12 @@ from airperf.experiment.study import Study
 from airperf.experiment.values import PointValues
 from airperf.files import sha256_file, sync_volume
 from airperf.records import open_run
-from airperf.testbed import TESTBEDS, Failed, Interrupts, Job, Outcome, substituted
+from airperf.testbed import TESTBEDS, Done, Failed, Interrupts, Job, Outcome, substituted
 
 SPARE_BYTES = 64 << 20
 """Free space that a campaign leaves untouched."""
+AGAIN = 2
+"""How often an emulated run that came out invalid is made again: mostly the machine was too busy."""
 
 
 @dataclass
@@ -148,7 +150,7 @@ class _Campaign:
                 result.partial.append(f"{point.id}: none of the folders has it")
             return
         _preflight(out, missing)
-        for point, outcome in zip(missing, self._run(missing, executor), strict=True):
+        for point, outcome in zip(missing, self._valid(missing, executor), strict=True):
             if isinstance(outcome, Failed):
                 if outcome.kind not in {"interrupted", "not_started"}:
                     self.failures[point.key] = outcome.why
@@ -158,6 +160,19 @@ class _Campaign:
                 self.manifests[point.run] = sha256_file(out / point.run / "manifest.json")
                 if not outcome.valid:
                     result.partial.append(f"{point.id}: invalid: {'; '.join(outcome.why_invalid)}")
+
+    def _valid(self, points: Sequence[Point], executor: Executor) -> list[Outcome]:
+        """The outcomes of all points; emulated runs that the machine was too busy for are made again."""
+        outcomes = self._run(points, executor)
+        for _ in range(AGAIN):
+            invalid = [i for i, seen in enumerate(outcomes) if isinstance(seen, Done) and not seen.valid]
+            if not invalid or self.interrupts.count or self._halted:
+                break
+            for i in invalid:
+                self._put_aside(points[i], "invalid: " + "; ".join(cast(Done, outcomes[i]).why_invalid))
+            for i, outcome in zip(invalid, self._run([points[i] for i in invalid], executor), strict=True):
+                outcomes[i] = outcome
+        return outcomes
 
     def _run(self, points: Sequence[Point], executor: Executor) -> list[Outcome]:
         def finished(outcome: Outcome) -> None:
@@ -194,6 +209,11 @@ class _Campaign:
                 return True
             else:
                 why = "invalid: " + "; ".join(seen.why_invalid)
+        self._put_aside(point, why)
+        return False
+
+    def _put_aside(self, point: Point, why: str) -> None:
+        folder = self.options.out / point.run
         self.manifests.pop(point.run, None)
         aside = self.options.out / "quarantine" / point.run
         number = 1
@@ -203,7 +223,6 @@ class _Campaign:
         aside.parent.mkdir(parents=True, exist_ok=True)
         folder.replace(aside)
         self.listener.notice(f"put aside to {aside} and made again: {why}")
-        return False
 
     def _copied(self, point: Point, sources: Mapping[str, Path]) -> bool:
         """Whether one of the sources had the point; it is then here, whole."""

@@ -36,7 +36,7 @@ class Need:
         return {"name": self.name, "ok": self.ok, "why": self.why, "remedy": self.remedy}
 
 
-SUBSTITUTES = {"apache2": "the built-in server", "httperf": "the built-in client"}
+SUBSTITUTES = {"apache2": "the built-in server", "httperf": "the generator of airperf load"}
 """Programs of the emulated testbed that it can do without, and what takes their place."""
 
 

@@ -22,8 +22,8 @@ class Admission:
 
     policy: str
     limit: int
-    target_ms: int
-    wait_ms: int
+    target_ns: int
+    wait_ns: int
     refusal: str
 
 
@@ -41,6 +41,7 @@ def run_proxy(
         "upstream": upstream,
         "admission": asdict(admission) if admission else None,
         "max_connections": max_connections,
+        "backlog": None,
     }
     end = None if duration_s is None else time.monotonic() + duration_s
     with Interrupts() as interrupts:

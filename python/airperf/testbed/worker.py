@@ -19,6 +19,7 @@ from typing import Any
 
 from airperf import _core
 from airperf.scenario.library import path_of
+from airperf.testbed.part import command
 
 PR_SET_PDEATHSIG = 1
 
@@ -41,7 +42,8 @@ def perform(job: dict[str, Any], progress: Callable[[str], None]) -> dict[str, A
                 *common, job["point"], job["repetition"], job["out_dir"], job["level"], job["deferred"]
             )
         else:
-            manifest = _core.run_emu(*common, job["out_dir"], job["level"], progress)
+            own_parts = command(_core)
+            manifest = _core.run_emu(*common, job["out_dir"], job["level"], own_parts, progress)
     except KeyboardInterrupt:
         return _error("interrupted", "interrupted")
     except _core.ScenarioError as error:

@@ -3,6 +3,7 @@
 //! Left out: single values, which the lists of keys check, and what only one testbed cannot do.
 
 use super::link::Link;
+use crate::document::Value;
 use crate::keys::access::Way;
 use crate::keys::client::{Client, Station};
 use crate::keys::gprs::{Gprs, GprsWay};
@@ -221,6 +222,29 @@ pub(super) fn fade(section: &Section<'_>, station: &Station, findings: &mut Find
     {
         let message = format!("the fade ends ({end}) before it begins ({})", station.fade_start);
         findings.problem(section.place_of("fade_end"), &section.key("fade_end"), message, "end it later");
+    }
+}
+
+/// Keys of admission control that its policy does not read. Only what a person wrote is asked: the resolved form has
+/// every key.
+pub(super) fn admission(section: &Section<'_>, findings: &mut Findings) {
+    let policy = match section.entry("admission").map(|entry| &entry.node.value) {
+        None => "none",
+        Some(Value::Text(word)) if ["none", "concurrent", "adaptive"].contains(&word.as_str()) => word,
+        Some(_) => return, // noted as a value
+    };
+    let readers: [(&str, &[&str]); 4] = [
+        ("admission_limit", &["concurrent"]),
+        ("admission_target", &["adaptive"]),
+        ("admission_wait", &["concurrent", "adaptive"]),
+        ("admission_refusal", &["concurrent", "adaptive"]),
+    ];
+    for (key, policies) in readers {
+        if section.entry(key).is_some() && !policies.contains(&policy) {
+            let message = format!("this changes nothing with admission = \"{policy}\"");
+            let hint = format!("leave it out, or set admission = \"{}\"", policies.join("\" or \""));
+            findings.problem(section.place_of(key), &section.key(key), message, hint);
+        }
     }
 }
 

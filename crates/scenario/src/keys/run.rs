@@ -2,7 +2,7 @@
 //! what is written down, and how strict the real-time testbed is.
 
 use crate::setting::{Form, Key, MS, S, Setting, US, count, time};
-use crate::{EmuSettings, Level, Program, RecordSettings};
+use crate::{ClientProgram, EmuSettings, Level, RecordSettings, ServerProgram};
 use airperf_units::Duration;
 
 /// The version of the format this crate reads.
@@ -115,16 +115,16 @@ pub(crate) static EMU: [Key<EmuSettings>; 3] = [
         "server_program",
         Form::Word,
         "`apache` is Debian's apache2 with prefork; `embedded` needs nothing installed; `auto` takes Apache if it is there.",
-        |emu: &EmuSettings| Setting::Word(emu.server_program.name("apache")),
-        |emu, s| emu.server_program = Program::from_name(s.word()),
+        |emu: &EmuSettings| Setting::Word(emu.server_program.name()),
+        |emu, s| emu.server_program = ServerProgram::from_name(s.word()),
     )
-    .words(&["apache", "embedded", "auto"]),
+    .words(&ServerProgram::NAMES),
     Key::new(
         "client_program",
         Form::Word,
-        "`httperf` is Debian's httperf; `embedded` needs nothing installed; `auto` takes httperf if it is there.",
-        |emu: &EmuSettings| Setting::Word(emu.client_program.name("httperf")),
-        |emu, s| emu.client_program = Program::from_name(s.word()),
+        "`httperf` is Debian's httperf; `airperf-load` is the generator of `airperf load`; `embedded` is part of the testbed; `auto` takes httperf if it is there and can do what the clients want, else `airperf-load`.",
+        |emu: &EmuSettings| Setting::Word(emu.client_program.name()),
+        |emu, s| emu.client_program = ClientProgram::from_name(s.word()),
     )
-    .words(&["httperf", "embedded", "auto"]),
+    .words(&ClientProgram::NAMES),
 ];

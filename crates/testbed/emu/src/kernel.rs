@@ -48,6 +48,9 @@ pub(crate) fn settings(scenario: &Scenario, device: DeviceKind) -> StationSettin
     set("ipv4/tcp_syn_retries", tcp.syn_retries.to_string());
     set("ipv4/tcp_synack_retries", tcp.synack_retries.to_string());
     set("ipv4/tcp_syn_linear_timeouts", tcp.syn_linear_timeouts.to_string());
+    set("ipv4/tcp_retries2", tcp.data_retries.to_string());
+    set("ipv4/tcp_orphan_retries", tcp.orphan_retries.to_string());
+    set("ipv4/tcp_fin_timeout", (tcp.fin_wait.as_secs_f64().round() as u64).max(1).to_string());
     set("ipv4/tcp_no_metrics_save", "1".into()); // no connection learns from an earlier one
     set("ipv4/tcp_slow_start_after_idle", "1".into());
     for off in
@@ -71,10 +74,63 @@ pub(crate) fn settings(scenario: &Scenario, device: DeviceKind) -> StationSettin
     }
 }
 
+/// Keys of `[tcp]` that [`settings`] tells the kernel, that [`differences`] has a sentence of its own for, or that no
+/// kernel could differ in.
+const SPOKEN_FOR: [&str; 22] = [
+    "profile",
+    "initial_window",
+    "receive_window",
+    "receive_window_max",
+    "timestamps",
+    "sack",
+    "min_rto",
+    "syn_retries",
+    "syn_linear_timeouts",
+    "synack_retries",
+    "data_retries",
+    "orphan_retries",
+    "fin_wait",
+    "initial_rto",
+    "delayed_ack_min",
+    "synack_scan",
+    "jiffy",
+    "local_drop_feedback",
+    "local_drop_retry", // follows from local_drop_feedback
+    "window_scale",     // follows from receive_window_max
+    "back_pressure",    // refused
+    "shared_state",     // refused
+];
+
+/// What the scenario asks of TCP or the server's kernel that would be another experiment without it, with its key.
+pub(crate) fn beyond(scenario: &Scenario) -> Option<(&'static str, &'static str)> {
+    let shared = scenario.resolved()["tcp"]["shared_state"].as_str();
+    let asked = [
+        (scenario.tcp.back_pressure, "tcp.back_pressure", "make senders wait for room in a modelled queue"),
+        (shared != Some("none"), "tcp.shared_state", "share congestion state as the scenario's TCP does"),
+        (scenario.server.tick_phase.is_some(), "server.tick_phase", "say when the kernel's clock ticks"),
+    ];
+    asked.into_iter().find(|(asked, ..)| *asked).map(|(_, key, what)| (key, what))
+}
+
+/// Keys of `[tcp]` that nobody can be told and that are not as in today's kernel, one sentence each.
+fn untold(scenario: &Scenario) -> Vec<String> {
+    let mut today = scenario.resolved().clone();
+    today["tcp"] = serde_json::json!({ "profile": "linux-6" });
+    let Ok(today) = Scenario::from_resolved(&today, "today's kernel") else { return Vec::new() };
+    let (wanted, has) = (&scenario.resolved()["tcp"], &today.resolved()["tcp"]);
+    let keys = wanted.as_object().into_iter().flat_map(|keys| keys.keys());
+    keys.filter(|key| !SPOKEN_FOR.contains(&key.as_str()) && wanted[key.as_str()] != has[key.as_str()])
+        .map(|key| {
+            let (wanted, has) = (&wanted[key.as_str()], &has[key.as_str()]);
+            format!("`tcp.{key}` is {wanted} in the scenario, and {has} in today's kernel")
+        })
+        .collect()
+}
+
 /// In what the kernel's TCP differs from the scenario's, one sentence each.
 pub(crate) fn differences(scenario: &Scenario) -> Vec<String> {
     let tcp = &scenario.tcp;
-    let mut list = Vec::new();
+    let mut list = untold(scenario);
     if tcp.initial_rto != INITIAL_RTO {
         list.push(format!(
             "initial retransmission timeout is {INITIAL_RTO}, the scenario's is {}: lost SYNs are sent again sooner",
@@ -119,4 +175,45 @@ pub(crate) fn facts() -> serde_json::Value {
         "processors": std::thread::available_parallelism().map_or(0, usize::from),
         "jiffy_ns": kernel_tick().as_ns(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(keys: &str) -> Scenario {
+        let text = format!(
+            "schema = 1\nname = \"kernel\"\nduration = \"1s\"\nlink = {{ kind = \"wifi\" }}\n[[client]]\n\
+             rate = \"1/s\"\nsize = \"1B\"\n{keys}"
+        );
+        Scenario::parse(&text, "kernel", &[]).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    #[test]
+    fn a_remedy_that_the_kernel_does_not_have_is_refused_by_its_key() {
+        assert_eq!(beyond(&scenario("")), None);
+        for (keys, key) in [
+            ("[tcp]\nback_pressure = true\nlocal_drop_feedback = true\n", "tcp.back_pressure"),
+            ("[tcp]\nshared_state = \"temporal\"\n", "tcp.shared_state"),
+            ("[tcp]\nshared_state = \"ensemble\"\n", "tcp.shared_state"),
+            ("[server]\ntick_phase = \"1ms\"\n", "server.tick_phase"),
+        ] {
+            assert_eq!(beyond(&scenario(keys)).map(|(key, _)| key), Some(key));
+        }
+    }
+
+    #[test]
+    fn what_todays_kernel_cannot_be_told_is_listed() {
+        assert_eq!(untold(&scenario("")), Vec::<String>::new());
+        let told = untold(&scenario("[tcp]\nmss = \"536B\"\nduplicate_acks = 2\nsack = false\n"));
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told.iter().any(|line| line.contains("`tcp.mss` is \"536B\"")), "{told:?}");
+    }
+
+    #[test]
+    fn every_key_of_tcp_that_is_spoken_for_is_a_key() {
+        let scenario = scenario("");
+        let keys = scenario.resolved()["tcp"].as_object().unwrap();
+        assert_eq!(SPOKEN_FOR.iter().filter(|key| !keys.contains_key(**key)).count(), 0);
+    }
 }

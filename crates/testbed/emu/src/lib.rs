@@ -26,6 +26,7 @@ macro_rules! skipped {
 }
 
 mod arrivals;
+mod clients;
 mod isolation;
 mod kernel;
 mod lag;
@@ -39,9 +40,10 @@ mod realtime;
 mod records;
 mod registry;
 mod replay;
-mod roles;
 mod run;
+mod server;
 mod spool;
+mod wants;
 
 pub use arrivals::ArrivalsError;
 pub use isolation::{DeviceKind, Isolation, LabError};

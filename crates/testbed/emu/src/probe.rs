@@ -63,7 +63,7 @@ pub fn probe() -> Vec<Need> {
             "httperf",
             httperf::installed(),
             "--version",
-            "apt install httperf; without it the built-in client is used",
+            "apt install httperf; without it the generator of airperf load is used",
         ),
         Need::new(
             "realtime",

@@ -34,6 +34,9 @@ pub(crate) struct Place<'a> {
     pub(crate) cores: Option<CpuSet>,
     /// Precedence over others on the machine, as a nice value; done without when refused.
     pub(crate) nice: i32,
+    /// A fixed priority (`SCHED_RR`) above all nice values, for programs that sleep when they have nothing to do; done
+    /// without when refused.
+    pub(crate) fixed: Option<i32>,
 }
 
 /// A user without privilege.
@@ -72,6 +75,7 @@ impl Program {
         let network = place.network.as_raw_fd();
         let user = place.user.map(AsRawFd::as_raw_fd);
         let (identity, cores, nice, us) = (place.identity, place.cores, place.nice, getpid());
+        let fixed = place.fixed;
         command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C").env("TZ", "UTC");
         // SAFETY: the closure runs between fork and exec. It makes system calls only, on values copied
         // before the fork; the descriptors are open for as long as the `Place` is borrowed.
@@ -93,7 +97,7 @@ impl Program {
                 if let Some(cores) = &cores {
                     sched_setaffinity(Pid::from_raw(0), cores)?;
                 }
-                take_precedence(nice);
+                take_precedence(nice, fixed);
                 if let Some(Identity { user, group }) = identity {
                     setgroups(&[])?;
                     setresgid(group, group, group)?;
@@ -106,6 +110,11 @@ impl Program {
             });
         }
         command.spawn().map(|keeper| Self { keeper })
+    }
+
+    /// The way to talk to it, if its command has one.
+    pub(crate) fn take_input(&mut self) -> Option<std::process::ChildStdin> {
+        self.keeper.stdin.take()
     }
 
     /// How it ended, if it has.
@@ -133,8 +142,8 @@ impl Drop for Program {
 }
 
 /// Asks for precedence within our session and, where the kernel groups by session (sched(7), "The
-/// autogroup feature"), for the session among others. Done without when refused.
-fn take_precedence(nice: i32) {
+/// autogroup feature"), for the session among others; and for a fixed priority. Done without when refused.
+fn take_precedence(nice: i32, fixed: Option<i32>) {
     let mut digits = [b'-', b'0' + (nice.unsigned_abs() / 10) as u8, b'0' + (nice.unsigned_abs() % 10) as u8];
     if nice >= 0 {
         digits[0] = b'+';
@@ -146,6 +155,10 @@ fn take_precedence(nice: i32) {
         if fd >= 0 {
             libc::write(fd, digits.as_ptr().cast(), digits.len());
             libc::close(fd);
+        }
+        if let Some(sched_priority) = fixed {
+            let param = libc::sched_param { sched_priority };
+            libc::sched_setscheduler(0, libc::SCHED_RR, &raw const param);
         }
     }
 }

@@ -10,6 +10,7 @@
 mod medium_thread;
 mod outcome;
 
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use airperf_units::{Duration, StreamKey, Time};
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit};
 
+use crate::clients::{self, Clients};
 use crate::isolation::{Device, DeviceKind, Isolation, Lab, LabError};
 use crate::kernel;
 use crate::pool::Handle;
@@ -31,8 +33,9 @@ use crate::programs::ProgramError;
 use crate::realtime::Cores;
 use crate::records::{Records, RecordsError};
 use crate::registry::{self, Entry};
-use crate::roles::{Clients, Server};
+use crate::server::Server;
 use crate::spool::{self, Spool};
+use crate::wants;
 use medium_thread::MediumThread;
 
 /// Name of the spool in the unfinished run directory.
@@ -48,7 +51,10 @@ const DESCRIPTORS: u64 = 128;
 
 /// Precedence of the server: above the clients, for httperf polls without a pause and shares its core.
 const SERVER_NICE: i32 = -15;
-/// Precedence of the clients: above everything else on the machine that is not of the kernel.
+/// Fixed priority of the server: below the medium's.
+const SERVER_FIXED: i32 = 20;
+/// Precedence of the clients: above everything else on the machine that is not of the kernel. No fixed priority: httperf
+/// never sleeps, and the kernel would stop it with all others of the core for 50 ms of each second.
 const CLIENT_NICE: i32 = -10;
 
 /// Why there is no run directory.
@@ -137,6 +143,9 @@ pub struct EmuOptions {
     pub isolation: Option<Isolation>,
     /// How packets come out of stations; `None` for TUN devices where there are any.
     pub device: Option<DeviceKind>,
+    /// A command, program and arguments, that becomes a part of airperf when it is told which, `load` or `proxy`; see the
+    /// reference of [`airperf_emu`](crate). Empty when there is none, and then no scenario may ask for one.
+    pub own_parts: Vec<OsString>,
     /// Where running runs are registered; `None` for [`registry::default_state_dir`].
     pub state_dir: Option<PathBuf>,
 }
@@ -159,6 +168,9 @@ pub fn run(
     if !scenario.flows.is_empty() {
         return Err(RunError::Flows);
     }
+    if let Some((key, what)) = kernel::beyond(scenario) {
+        return Err(ProgramError::NotYet { what, key }.into());
+    }
     let state = options.state_dir.clone().unwrap_or_else(registry::default_state_dir);
     // What cannot be read of a registry must not stop a run; it is the business of `clean`.
     let _ = registry::clean(&state);
@@ -171,6 +183,7 @@ pub fn run(
     let spool_path = writer.partial().join(SPOOL);
     let (spool, spooler) = spool::open(&spool_path).map_err(file("open a file for the run's events"))?;
     let (mut run, devices) = Running::set_up(scenario, key, &entry, options)?;
+    run.begin(scenario)?;
     let medium = start_medium(scenario, key, spool, devices, &run)?;
     run.go(scenario, &medium, progress)?;
     let medium = medium.finish()?;
@@ -184,8 +197,8 @@ pub fn run(
         return Err(RunError::Interrupted);
     }
     spooler.finish().map_err(file("write the run's events"))?;
-    let offsets = run.clients.offsets();
-    let records = Records::new(&mut writer, scenario, key.seed, run.epoch_ns, &spool_path, offsets)?;
+    let due = clients::schedules(&programs.clients);
+    let records = Records::new(&mut writer, scenario, key.seed, run.epoch_ns, &spool_path, due)?;
     let sums = records.write(&spool_path, medium.closing, &mut writer)?;
     scenario.traces.iter().try_for_each(|trace| writer.text(&trace.name(), &trace.text))?;
     std::fs::remove_file(&spool_path).map_err(file("remove the file of the run's events"))?;
@@ -261,7 +274,8 @@ impl Running {
         options: &EmuOptions,
     ) -> Result<(Self, Vec<Device>), RunError> {
         let isolation = options.isolation.unwrap_or_else(Isolation::for_this_process);
-        let clients = Clients::of(scenario, key)?;
+        let wants = wants::of(scenario, key);
+        let mut clients = Clients::of(scenario, &wants, !options.own_parts.is_empty())?;
         let device = options.device.unwrap_or_else(DeviceKind::for_this_machine);
         let settings = kernel::settings(scenario, device);
         let mut lab = Lab::new(scenario.stations.len() as u16, isolation, &settings)?;
@@ -272,8 +286,12 @@ impl Running {
             Isolation::UserNamespace => None,
         };
         let cores = Cores::choose();
-        let place = place(&lab, scenario.server.station.0, identity, cores, SERVER_NICE);
-        let server = Server::start(scenario, &lab, &place, entry.private())?;
+        let server_place = place(&lab, scenario.server.station.0, identity, cores, SERVER_NICE);
+        let server_place = Place { fixed: Some(SERVER_FIXED), ..server_place };
+        let server =
+            Server::start(scenario, &wants, &lab, &server_place, &options.own_parts, entry.private())?;
+        let place = |station| place(&lab, station, identity, cores, CLIENT_NICE);
+        clients.prepare(&options.own_parts, &place, entry.private())?;
         let run = Self {
             clients,
             server,
@@ -285,10 +303,20 @@ impl Running {
             cores,
             clock: RunClock::start(),
             watch: ClockWatch::start(),
-            epoch_ns: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64),
+            epoch_ns: 0,
             lab: Arc::new(lab),
         };
         Ok((run, devices))
+    }
+
+    /// Sets the run's zero, far enough ahead for clients that have to be told.
+    fn begin(&mut self, scenario: &Scenario) -> Result<(), RunError> {
+        self.server.begin()?;
+        let lead_ns = self.clients.lead().as_ns();
+        self.clock = RunClock::starting_at(RunClock::monotonic_now_ns() + lead_ns);
+        let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64);
+        self.epoch_ns = now_ns + lead_ns;
+        Ok(self.clients.begin(scenario, &self.clock)?)
     }
 
     /// Starts the clients when they are due and waits for the end of the load.
@@ -300,6 +328,10 @@ impl Running {
     ) -> Result<(), RunError> {
         let total_s = scenario.run_time().as_secs_f64();
         let (mut next_report, mut over_since) = (Time::ZERO, None);
+        let zero_ns = self.clock.monotonic_ns(Time::ZERO);
+        while RunClock::monotonic_now_ns() < zero_ns {
+            std::thread::sleep(WallDuration::from_millis(1));
+        }
         while !medium.is_over() {
             let now = self.clock.now();
             if now >= next_report {
@@ -343,6 +375,7 @@ impl Running {
             settings: std::mem::take(&mut self.settings),
             refused: self.lab.refused.clone(),
             server: self.server.describe(),
+            admission: self.server.counts()?,
             clients,
             device_drops: drops,
         })
@@ -351,7 +384,7 @@ impl Running {
 
 fn place(lab: &Lab, station: u16, identity: Option<Identity>, cores: Cores, nice: i32) -> Place<'_> {
     let network = &lab.stations[usize::from(station)].network;
-    Place { network, user: lab.user.as_ref(), identity, cores: cores.programs, nice }
+    Place { network, user: lab.user.as_ref(), identity, cores: cores.programs, nice, fixed: None }
 }
 
 impl From<Errno> for RunError {

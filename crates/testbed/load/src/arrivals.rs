@@ -1,8 +1,8 @@
 //! Who is due next: the schedules of all clients, merged in order of time.
 //!
 //! The schedules are those of [`airperf_workload::Schedule`], so a load and a simulation with the same
-//! workload and seed are due at the same instants. Open loop: nothing that happens to a connection moves
-//! another. Left out: the closed loop, which has no schedule.
+//! workload and seed are due at the same instants; or the plan lists them. Open loop: nothing that happens to a
+//! connection moves another. Left out: the closed loop, which has no schedule.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -31,10 +31,27 @@ pub(crate) struct Arrival {
     pub(crate) session: u64,
 }
 
+/// Where the arrivals of a client come from.
+#[derive(Debug)]
+enum Source {
+    Drawn(Box<Schedule>),
+    Listed(std::iter::Enumerate<std::vec::IntoIter<u64>>),
+}
+
+impl Source {
+    /// When the next is due, and its number.
+    fn next(&mut self) -> Option<(u64, u64)> {
+        match self {
+            Self::Drawn(schedule) => schedule.next().map(|demand| (demand.due.as_ns(), demand.session)),
+            Self::Listed(due) => due.next().map(|(session, due_ns)| (due_ns, session as u64)),
+        }
+    }
+}
+
 /// The arrivals of all clients in order of time.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
-    clients: Vec<(Schedule, u64)>,
+    clients: Vec<(Source, u64)>,
     next: BinaryHeap<Reverse<Arrival>>,
 }
 
@@ -42,17 +59,22 @@ impl Arrivals {
     /// Those of a plan; none for a closed loop.
     pub(crate) fn of(plan: &Plan) -> Self {
         let key = StreamKey::new(plan.seed);
-        let open = plan.arrivals.as_ref().and_then(|a| Some((a.model()?, a.rate_micro?)));
-        let Some((model, rate)) = open else { return Self { clients: Vec::new(), next: BinaryHeap::new() } };
+        let mut all = Self { clients: Vec::new(), next: BinaryHeap::new() };
+        let open = plan.arrivals.as_ref().and_then(|a| Some((a, a.rate_micro?)));
+        let Some((arrivals, rate)) = open else { return all };
         let most = plan.connections.unwrap_or(u64::MAX);
         let clients = plan.clients.iter().enumerate().map(|(index, client)| {
+            let Some(model) = arrivals.model() else {
+                let due = arrivals.due_ns.iter().flatten().map(|due| due.saturating_add(client.offset_ns));
+                return (Source::Listed(due.collect::<Vec<_>>().into_iter().enumerate()), most);
+            };
             let end =
                 client.offset_ns.saturating_add(plan.duration_ns.unwrap_or_else(|| longest(most, rate)));
             let end = end.min(plan.until_ns.unwrap_or(u64::MAX));
             let config = workload(model, rate, client.offset_ns);
-            (Schedule::new(config, Time::from_ns(end), &key, index as u64), most)
+            (Source::Drawn(Schedule::new(config, Time::from_ns(end), &key, index as u64).into()), most)
         });
-        let mut all = Self { clients: clients.collect(), next: BinaryHeap::new() };
+        all.clients = clients.collect();
         (0..all.clients.len()).for_each(|client| all.refill(client as u16));
         all
     }
@@ -72,13 +94,13 @@ impl Arrivals {
     }
 
     fn refill(&mut self, client: u16) {
-        let (schedule, left) = &mut self.clients[usize::from(client)];
+        let (source, left) = &mut self.clients[usize::from(client)];
         if *left == 0 {
             return;
         }
         *left -= 1;
-        if let Some(demand) = schedule.next() {
-            self.next.push(Reverse(Arrival { due_ns: demand.due.as_ns(), client, session: demand.session }));
+        if let Some((due_ns, session)) = source.next() {
+            self.next.push(Reverse(Arrival { due_ns, client, session }));
         }
     }
 }
@@ -164,6 +186,21 @@ mod tests {
             let seen = 1.0 + slope / 2.0;
             assert!((seen - hurst).abs() < 0.05, "{seen}, asked for {hurst}");
         }
+    }
+
+    #[test]
+    fn listed_arrivals_come_as_listed() {
+        let text = r#"{"schema":1,"target":{"address":"127.0.0.1","port":80},"duration_ns":1000000000,
+            "clients":[{},{"offset_ns":1000000}],
+            "arrivals":{"process":"listed","rate_micro":3000000,"due_ns":[2000000,5000000,5000000]}}"#;
+        let mut listed: Plan = serde_json::from_str(text).unwrap();
+        assert_eq!(listed.check(), Vec::<String>::new());
+        let mut arrivals = Arrivals::of(&listed);
+        let seen: Vec<_> =
+            std::iter::from_fn(|| arrivals.pop()).map(|a| (a.due_ns / 1_000_000, a.client)).collect();
+        assert_eq!(seen, [(2, 0), (3, 1), (5, 0), (5, 0), (6, 1), (6, 1)]);
+        listed.arrivals.as_mut().unwrap().due_ns = Some(vec![2, 1]);
+        assert_eq!(listed.check().len(), 1);
     }
 
     #[test]

@@ -160,6 +160,9 @@ pub struct Arrivals {
     pub process: Process,
     /// Millionths of a connection per second, for each client; `None` for a closed loop.
     pub rate_micro: Option<u64>,
+    /// Listed arrivals: when each is due after the client's beginning, in order; `rate_micro` is their mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_ns: Option<Vec<u64>>,
     /// Hurst exponent of a self-similar process.
     #[serde(default)]
     pub hurst: Option<f64>,
@@ -172,10 +175,11 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// The process as the workload knows it; `None` when a parameter is missing.
+    /// The process as the workload knows it; `None` when a parameter is missing, and for listed arrivals.
     pub(crate) fn model(&self) -> Option<ArrivalProcess> {
         let span = airperf_units::Duration::from_ns;
         Some(match self.process {
+            Process::Listed => return None,
             Process::Deterministic => ArrivalProcess::Deterministic,
             Process::Poisson => ArrivalProcess::Poisson,
             Process::SelfSimilar => ArrivalProcess::SelfSimilar { hurst: self.hurst? },
@@ -184,7 +188,7 @@ impl Arrivals {
     }
 }
 
-/// Kinds of arrival processes; see [`ArrivalProcess`].
+/// Kinds of arrival processes; see [`ArrivalProcess`] for those that are drawn here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Process {
@@ -197,6 +201,8 @@ pub enum Process {
     SelfSimilar,
     /// Poisson while on.
     OnOff,
+    /// When somebody else drew them: `due_ns`.
+    Listed,
 }
 
 /// Requests that belong together: the first, after its reply the others, as many at once as `pipeline` says.
@@ -349,6 +355,10 @@ impl Plan {
             let bounded = self.concurrency_limit.is_some_and(|limit| limit > 0);
             return (!bounded).then(|| "without a rate, concurrency_limit must be at least 1".to_owned());
         };
+        if arrivals.process == Process::Listed {
+            let in_order = arrivals.due_ns.as_ref().is_some_and(|due| due.is_sorted());
+            return (!in_order).then(|| "listed arrivals need due_ns, in order".to_owned());
+        }
         let Some(model) = arrivals.model() else {
             return Some("a self-similar process needs hurst, an on/off one on_ns and off_ns".to_owned());
         };

@@ -4,7 +4,7 @@
 
 use crate::admit::Gate;
 use crate::forward::Forwarder;
-use crate::socket::ClientSocket;
+use crate::socket::{ClientSocket, listen_again};
 use airperf_http::AdmissionConfig;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -72,6 +72,8 @@ pub struct Options {
     pub admission: Option<AdmissionConfig>,
     /// Most clients' connections at once; further ones wait in the kernel.
     pub max_connections: u32,
+    /// How many may wait there; `None` leaves the listening socket as it is.
+    pub backlog: Option<u32>,
 }
 
 /// Why there is no proxy.
@@ -158,6 +160,9 @@ pub fn serve(
 ) -> Result<Served, ProxyError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     listener.set_nonblocking(true)?;
+    if let Some(backlog) = options.backlog {
+        listen_again(&listener, backlog)?;
+    }
     let local = LocalSet::new();
     local.block_on(&runtime, async move {
         let listener = TcpListener::from_std(listener)?;

@@ -1,9 +1,21 @@
-//! What the proxy asks of a client's socket beside reading and writing.
+//! What the proxy asks of sockets beside reading and writing.
 //!
-//! Reference: tcp(7), `SIOCOUTQ`; socket(7), `SO_LINGER`. Left out: systems other than Linux.
+//! Reference: tcp(7), `SIOCOUTQ`; socket(7), `SO_LINGER`; listen(2). Left out: systems other than Linux.
 
 use std::cell::Cell;
+use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+
+/// Changes how many connections may wait at a listening socket for being accepted.
+pub(crate) fn listen_again(listener: &impl AsRawFd, backlog: u32) -> io::Result<()> {
+    let backlog = libc::c_int::try_from(backlog).unwrap_or(libc::c_int::MAX);
+    // SAFETY: listen(2) on integers; the descriptor is open while it is borrowed.
+    if unsafe { libc::listen(listener.as_raw_fd(), backlog) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
 
 /// A client's socket, for as long as its connection is served.
 #[derive(Debug)]

@@ -71,7 +71,8 @@ impl Running {
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let state = Arc::new(Mutex::new(Served::default()));
-        let options = Options { upstream: Upstream::At(upstream), admission, max_connections: 100 };
+        let upstream = Upstream::At(upstream);
+        let options = Options { upstream, admission, max_connections: 100, backlog: None };
         let (told, latest) = (stop.clone(), state.clone());
         let thread = std::thread::spawn(move || {
             let mut tell = |served: Served| {

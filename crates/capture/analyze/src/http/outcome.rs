@@ -6,6 +6,9 @@ use airperf_record::{ExchangeRow, capture};
 
 use super::head::Words;
 
+/// What a server answers that admits no more requests (RFC 9110 §15.6.4).
+const SERVICE_UNAVAILABLE: u16 = 503;
+
 /// One exchange whose outcome is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
@@ -33,8 +36,10 @@ pub(crate) struct Ends {
 }
 
 impl Outcome {
-    /// The row of a run; `due_ns` is the workload's to know.
+    /// The row of a run; `due_ns` is the workload's to know. A request that was refused (`503`) has no reply: as in
+    /// simulation its connection was ended by the server.
     pub(crate) fn of_run(self, connection: u64, client: u16) -> ExchangeRow {
+        let refused = self.status == Some(SERVICE_UNAVAILABLE) && self.done_ns.is_some();
         ExchangeRow {
             connection,
             index: self.index,
@@ -42,10 +47,10 @@ impl Outcome {
             due_ns: None,
             sent_ns: self.sent_ns,
             first_byte_ns: self.first_byte_ns,
-            done_ns: self.done_ns,
+            done_ns: self.done_ns.filter(|_| !refused),
             request_bytes: self.request_bytes,
             response_bytes: self.response_bytes,
-            error: self.error,
+            error: if refused { Some("reset") } else { self.error },
         }
     }
 
@@ -74,5 +79,23 @@ impl Outcome {
             complete: self.done_ns.is_some(),
             error: self.error,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_request_of_a_run_has_no_reply_and_one_of_a_capture_has() {
+        let outcome = |status| Outcome { status: Some(status), done_ns: Some(9), ..Outcome::default() };
+        let told = |status| {
+            let row = outcome(status).of_run(0, 1);
+            (row.done_ns, row.error)
+        };
+        assert_eq!((told(200), told(503)), ((Some(9), None), (None, Some("reset"))));
+        let any = IpAddr::from([10, 77, 0, 1]);
+        let ends = Ends { client: any, server: any, server_port: 80 };
+        assert_eq!(outcome(503).of_capture(0, &ends).done_ns, Some(9));
     }
 }

@@ -18,6 +18,7 @@ fn place(lab: &Lab) -> Place<'_> {
         identity: Identity::for_programs(),
         cores: None,
         nice: 0,
+        fixed: None,
     }
 }
 

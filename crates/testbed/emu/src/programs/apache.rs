@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::filed::wrong;
 use super::{PORT, ProgramError, Serving, find, last_lines};
 use crate::isolation::{Lab, address_of};
 use crate::process::{Identity, Place, Program};
@@ -76,7 +77,7 @@ impl Apache {
         })?;
         let configuration = folder.join("apache.conf");
         let error_log = folder.join("apache-error.log");
-        prepare(serving, padding, station, folder, &configuration, place.identity)?;
+        prepare(serving, padding, folder, &configuration, place.identity)?;
         let stderr = create(&folder.join("apache-stderr.log"))?;
         let mut command = Command::new(path);
         command.arg("-d").arg(folder).arg("-f").arg(&configuration).arg("-DFOREGROUND").current_dir("/");
@@ -118,43 +119,43 @@ impl Apache {
     }
 }
 
-fn wrong(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> ProgramError {
-    let path = path.to_owned();
-    move |error| ProgramError::File { program: NAME, what, path, error }
-}
-
 fn create(path: &Path) -> Result<fs::File, ProgramError> {
-    fs::File::create(path).map_err(wrong("create", path))
+    fs::File::create(path).map_err(wrong(NAME, "create", path))
 }
 
-/// Writes configuration and object, readable by whom Apache will run as.
+/// Writes configuration and objects, readable by whom Apache will run as.
 fn prepare(
     serving: &Serving,
     padding: Option<usize>,
-    station: u16,
     folder: &Path,
     configuration: &Path,
     identity: Option<Identity>,
 ) -> Result<(), ProgramError> {
     let root = folder.join("docroot");
-    fs::create_dir_all(&root).map_err(wrong("create", &root))?;
-    let object = root.join(serving.uri.trim_start_matches('/'));
-    fs::write(&object, vec![b'a'; serving.object_bytes as usize]).map_err(wrong("write", &object))?;
-    let text = configuration_text(serving, padding, station, folder);
-    fs::write(configuration, text).map_err(wrong("write", configuration))?;
+    fs::create_dir_all(&root).map_err(wrong(NAME, "create", &root))?;
+    let mut made = vec![folder.to_owned(), root.clone(), configuration.to_owned()];
+    for (path, &bytes) in &serving.objects {
+        let object = root.join(path.trim_start_matches('/'));
+        let mut file = create(&object)?;
+        std::io::copy(&mut std::io::repeat(b'a').take(bytes), &mut file)
+            .map_err(wrong(NAME, "write", &object))?;
+        made.push(object);
+    }
+    let text = configuration_text(serving, padding, folder);
+    fs::write(configuration, text).map_err(wrong(NAME, "write", configuration))?;
     if let Some(Identity { user, group }) = identity {
-        for path in [folder, &root, &object, configuration] {
-            let owned = nix::unistd::chown(path, Some(user), Some(group));
-            owned.map_err(|errno| wrong("give away", path)(errno.into()))?;
+        for path in made {
+            let owned = nix::unistd::chown(&path, Some(user), Some(group));
+            owned.map_err(|errno| wrong(NAME, "give away", &path)(errno.into()))?;
         }
     }
     Ok(())
 }
 
 /// The whole configuration. Every value is a number, a path we made, or a name we chose.
-fn configuration_text(serving: &Serving, padding: Option<usize>, station: u16, folder: &Path) -> String {
-    let Serving { processes, backlog, .. } = serving;
-    let (address, folder) = (address_of(station), folder.display());
+fn configuration_text(serving: &Serving, padding: Option<usize>, folder: &Path) -> String {
+    let Serving { processes, backlog, listen: (address, port), .. } = serving;
+    let folder = folder.display();
     let keep_alive_s = serving.keep_alive.as_secs().max(1);
     let requests = serving.requests_per_connection.unwrap_or(0); // 0: any number
     let padding = padding.map_or(String::new(), |length| {
@@ -168,7 +169,7 @@ fn configuration_text(serving: &Serving, padding: Option<usize>, station: u16, f
 LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so
 LoadModule authz_core_module {MODULES}/mod_authz_core.so
 {padding}ServerName {address}
-Listen {address}:{PORT}
+Listen {address}:{port}
 ListenBacklog {backlog}
 AcceptFilter http none
 ServerTokens Prod
@@ -201,19 +202,20 @@ DocumentRoot \"{folder}/docroot\"
     )
 }
 
-/// Fetches the object over the station's loopback device; the octets of the reply's header.
+/// Fetches an object over the station's loopback device; the octets of the reply's header.
 pub(super) fn fetch(serving: &Serving, station: u16, lab: &Lab) -> Result<u32, String> {
+    let (path, object_bytes) = serving.first().unwrap_or(("/", 0));
     let limit = Duration::from_secs(2);
     let mut stream = lab.connect(station, station, PORT, limit).map_err(|error| error.to_string())?;
     let host = address_of(station);
-    write!(stream, "GET {} HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: {host}\r\n\r\n", serving.uri)
+    write!(stream, "GET {path} HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: {host}\r\n\r\n")
         .map_err(|error| error.to_string())?;
     let mut reply = Vec::new();
     let mut part = [0u8; 65_536];
     loop {
         let end = reply.windows(4).position(|w| w == b"\r\n\r\n").map(|at| at + 4);
         if let Some(end) = end
-            && reply.len() as u64 >= end as u64 + serving.object_bytes
+            && reply.len() as u64 >= end as u64 + object_bytes
         {
             return if reply.starts_with(b"HTTP/1.1 200") {
                 Ok(end as u32)
@@ -236,8 +238,8 @@ mod tests {
 
     fn serving() -> Serving {
         Serving {
-            uri: "/oxxxxxxxxxxxx".into(),
-            object_bytes: 1_024,
+            listen: (address_of(0), PORT),
+            objects: [("/oxxxxxxxxxxxx".into(), 1_024), ("/oxxxxxxxxxxxy".into(), 70_000)].into(),
             header_bytes: 259,
             processes: 5,
             backlog: 128,
@@ -257,8 +259,14 @@ mod tests {
             .ok()?;
         let station = &lab.stations[0];
         let identity = Identity::for_programs();
-        let place =
-            Place { network: &station.network, user: lab.user.as_ref(), identity, cores: None, nice: 0 };
+        let place = Place {
+            network: &station.network,
+            user: lab.user.as_ref(),
+            identity,
+            cores: None,
+            nice: 0,
+            fixed: None,
+        };
         Some(Apache::start(serving, 0, &lab, &place, folder))
     }
 

@@ -4,8 +4,9 @@
 //! prefork processes are. The client is an open loop: every connection starts when the schedule has it due, on an
 //! idle thread or a new one. Both use the kernel's TCP inside their station's namespace.
 //!
-//! Left out: everything of HTTP/1.1 (RFC 9112) but GET of one object with persistent connections.
+//! Left out: everything of HTTP/1.1 (RFC 9112) but GET with persistent connections, with a body or without.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -21,13 +22,15 @@ use nix::unistd::Pid;
 
 use super::httperf::{Asking, Report};
 use super::{PORT, ProgramError, Serving};
-use crate::isolation::{Lab, LabError, address_of};
+use crate::isolation::{Lab, LabError};
 
 /// How often a waiting thread looks whether it should end.
 const LOOK: Duration = Duration::from_millis(100);
 /// Most connections of a client at once; beyond, they count as client-limited.
 const MOST_AT_ONCE: usize = 4_096;
 const STACK_BYTES: usize = 128 * 1024;
+/// Most octets of a request with its body.
+const MOST_REQUEST: usize = 16 << 20;
 
 fn spawn(
     name: &str,
@@ -65,26 +68,31 @@ impl Server {
     ) -> Result<Self, ProgramError> {
         let system = |what| move |errno| LabError::System { what, errno };
         let socket = lab.socket(station)?;
-        let [a, b, c, d] = address_of(station).octets();
+        let (address, port) = serving.listen;
+        let [a, b, c, d] = address.octets();
         let backlog = Backlog::new(serving.backlog.min(4_096) as i32).unwrap_or(Backlog::MAXCONN);
         setsockopt(&socket, sockopt::ReuseAddr, &true)
-            .and_then(|()| bind(socket.as_raw_fd(), &SockaddrIn::new(a, b, c, d, PORT)))
+            .and_then(|()| bind(socket.as_raw_fd(), &SockaddrIn::new(a, b, c, d, port)))
             .and_then(|()| listen(&socket, backlog))
             .map_err(system("listen inside the lab"))?;
         let listener = Arc::new(TcpListener::from(socket));
         let stop = Arc::new(AtomicBool::new(false));
-        let reply: Arc<[u8]> = reply(serving).into();
-        let header_bytes = (reply.len() as u64 - serving.object_bytes) as u32;
+        let replies = serving.objects.iter().map(|(path, &bytes)| (path.clone(), reply(serving, bytes)));
+        let replies: Arc<Replies> = Arc::new(replies.collect());
+        let header_bytes = replies
+            .first_key_value()
+            .and_then(|(path, reply)| Some((reply.len() as u64 - serving.objects.get(path)?) as u32))
+            .unwrap_or(serving.header_bytes);
         let most = serving.requests_per_connection.unwrap_or(u32::MAX);
         let mut threads = Vec::new();
         for _ in 0..serving.processes.max(1) {
-            let (listener, stop, reply, keep) =
-                (listener.clone(), stop.clone(), reply.clone(), serving.keep_alive);
+            let (listener, stop, replies, keep) =
+                (listener.clone(), stop.clone(), replies.clone(), serving.keep_alive);
             let work = move || {
                 while !stop.load(Relaxed) {
                     if let Ok((stream, _)) = listener.accept() {
                         // An error here is the client's abort; the packets tell of it.
-                        let _ = serve(stream, &reply, most, keep, &stop);
+                        let _ = serve(stream, &replies, most, keep, &stop);
                     }
                 }
             };
@@ -109,21 +117,24 @@ impl Drop for Server {
     }
 }
 
+/// What is answered to a request, by the path of its object.
+type Replies = BTreeMap<String, Vec<u8>>;
+
 /// Status line, header padded to the length wanted, and body.
-fn reply(serving: &Serving) -> Vec<u8> {
-    let start = format!("HTTP/1.1 200 OK\r\nServer: airperf\r\nContent-Length: {}\r\n", serving.object_bytes);
+fn reply(serving: &Serving, object_bytes: u64) -> Vec<u8> {
+    let start = format!("HTTP/1.1 200 OK\r\nServer: airperf\r\nContent-Length: {object_bytes}\r\n");
     let least = start.len() + "\r\n".len();
     let padding = (serving.header_bytes as usize).checked_sub(least + "X-Padding: \r\n".len());
     let padding = padding.map_or(String::new(), |room| format!("X-Padding: {}\r\n", "x".repeat(room)));
     let mut reply = format!("{start}{padding}\r\n").into_bytes();
-    reply.resize(reply.len() + serving.object_bytes as usize, b'a');
+    reply.resize(reply.len() + object_bytes as usize, b'a');
     reply
 }
 
 /// Serves one connection until the client closes, the requests are used up, or it idles too long.
 fn serve(
     mut stream: TcpStream,
-    reply: &[u8],
+    replies: &Replies,
     most: u32,
     keep: Duration,
     stop: &AtomicBool,
@@ -134,21 +145,45 @@ fn serve(
     for _ in 0..most {
         let waiting = Instant::now();
         let end = loop {
-            if let Some(at) = request.windows(4).position(|w| w == b"\r\n\r\n") {
-                break at + 4;
+            if let Some(end) = end_of(&request)? {
+                break end;
             }
             match stream.read(&mut part) {
                 Ok(0) => return Ok(()),
-                Ok(n) if request.len() < 65_536 => request.extend_from_slice(&part[..n]),
+                Ok(n) if request.len() < MOST_REQUEST => request.extend_from_slice(&part[..n]),
                 Ok(_) => return Err(io::ErrorKind::InvalidData.into()),
                 Err(error) if is_timeout(&error) && waiting.elapsed() < keep && !stop.load(Relaxed) => {}
                 Err(error) => return Err(error),
             }
         };
+        let path = request.split(|&byte| byte == b' ').nth(1).map(String::from_utf8_lossy);
+        let reply = path.and_then(|path| replies.get(path.as_ref()));
+        stream
+            .write_all(reply.map_or(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", Vec::as_slice))?;
         request.drain(..end);
-        stream.write_all(reply)?;
     }
     Ok(())
+}
+
+/// Where a request ends with its body; `None` while not all of it is there.
+fn end_of(request: &[u8]) -> io::Result<Option<usize>> {
+    let Some(end) = request.windows(4).position(|w| w == b"\r\n\r\n").map(|at| at + 4) else {
+        return Ok(None);
+    };
+    let body = content_length(&request[..end]).unwrap_or(0);
+    let end = end.saturating_add(usize::try_from(body).unwrap_or(usize::MAX));
+    if end > MOST_REQUEST {
+        Err(io::ErrorKind::InvalidData.into())
+    } else {
+        Ok((end <= request.len()).then_some(end))
+    }
+}
+
+/// What a head says of the octets that follow it.
+fn content_length(head: &[u8]) -> Option<u64> {
+    String::from_utf8_lossy(head)
+        .lines()
+        .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok())
 }
 
 fn is_timeout(error: &io::Error) -> bool {
@@ -355,31 +390,27 @@ impl Call {
 /// Octets of the body not yet in `reply`; `None` while its header is not whole.
 fn body_left(reply: &[u8]) -> io::Result<Option<u64>> {
     let Some(end) = reply.windows(4).position(|w| w == b"\r\n\r\n").map(|at| at + 4) else { return Ok(None) };
-    let head = String::from_utf8_lossy(&reply[..end]);
-    let length: u64 = head
-        .lines()
-        .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok())
-        .ok_or(io::ErrorKind::InvalidData)?;
+    let length = content_length(&reply[..end]).ok_or(io::ErrorKind::InvalidData)?;
     Ok(Some(length.saturating_sub((reply.len() - end) as u64)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isolation::{Isolation, StationSettings};
+    use crate::isolation::{Isolation, StationSettings, address_of};
 
     #[test]
     fn a_reply_has_the_header_wanted() {
         let serving = Serving {
-            uri: "/o".into(),
-            object_bytes: 1_024,
+            listen: (address_of(0), PORT),
+            objects: [("/o".into(), 1_024)].into(),
             header_bytes: 259,
             processes: 1,
             backlog: 8,
             keep_alive: Duration::from_secs(1),
             requests_per_connection: None,
         };
-        let reply = reply(&serving);
+        let reply = reply(&serving, 1_024);
         assert_eq!(reply.len(), 259 + 1_024);
         assert_eq!(body_left(&reply[..260]).unwrap(), Some(1_023));
         assert_eq!(body_left(&reply[..200]).unwrap(), None);
@@ -393,8 +424,8 @@ mod tests {
             Err(error) => return skipped!("{error}"),
         };
         let serving = Serving {
-            uri: "/o".into(),
-            object_bytes: 100_000,
+            listen: (address_of(0), PORT),
+            objects: [("/o".into(), 100_000)].into(),
             header_bytes: 259,
             processes: 2,
             backlog: 8,

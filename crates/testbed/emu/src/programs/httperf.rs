@@ -6,14 +6,13 @@
 //!
 //! Left out: exact Poisson arrivals. httperf's are rounded to 1 ms ticks ([`DIFFERENCE`], in the manifest).
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use super::{PORT, ProgramError, find, last_lines};
-use crate::process::{Place, Program};
+use super::filed::Filed;
+use super::{PORT, ProgramError, find};
+use crate::process::Place;
 use airperf_units::Duration;
 use airperf_workload::ArrivalProcess;
 
@@ -76,13 +75,7 @@ fn arguments(asking: &Asking) -> Vec<String> {
 
 /// A running httperf.
 #[derive(Debug)]
-pub(crate) struct Httperf {
-    program: Program,
-    /// Open from the start: whatever sweeps temporary files cannot take the report from us.
-    text: File,
-    report: PathBuf,
-    complaints: PathBuf,
-}
+pub(crate) struct Httperf(Filed);
 
 impl Httperf {
     /// Starts it; its report goes to `<files>.txt`, its complaints to `<files>.stderr`.
@@ -95,18 +88,9 @@ impl Httperf {
             looked: "/usr/bin, /usr/local/bin",
             package: "apt install httperf",
         })?;
-        let (report, complaints) = (files.with_extension("txt"), files.with_extension("stderr"));
-        let create = |path: &Path| File::create(path).map_err(wrong("create", path));
         let mut command = Command::new(path);
-        command.args(arguments(asking)).current_dir("/").stdin(Stdio::null());
-        command.stdout(create(&report)?).stderr(create(&complaints)?);
-        let text = File::open(&report).map_err(wrong("open", &report))?;
-        let program = Program::start(&mut command, place).map_err(|error| ProgramError::NotStarted {
-            program: NAME,
-            why: error.to_string(),
-            stderr: String::new(),
-        })?;
-        Ok(Self { program, text, report, complaints })
+        command.args(arguments(asking)).stdin(Stdio::null());
+        Filed::start(NAME, &mut command, place, files).map(Self)
     }
 
     /// Whether it has ended; an end with an error is an error.
@@ -114,17 +98,7 @@ impl Httperf {
     /// # Errors
     /// When it failed, with the end of what it said.
     pub(crate) fn ended(&mut self) -> Result<bool, ProgramError> {
-        let failed = |why: String, complaints: &Path| ProgramError::NotStarted {
-            program: NAME,
-            why,
-            stderr: last_lines(complaints, 5),
-        };
-        match self.program.ended() {
-            Ok(None) => Ok(false),
-            Ok(Some(status)) if status.success() => Ok(true),
-            Ok(Some(status)) => Err(failed(status.to_string(), &self.complaints)),
-            Err(error) => Err(failed(error.to_string(), &self.complaints)),
-        }
+        self.0.ended()
     }
 
     /// Ends it if it still runs, and reads its report: the totals, `None` when it was cut off before it
@@ -133,22 +107,15 @@ impl Httperf {
     /// # Errors
     /// When a report is there and cannot be understood.
     pub(crate) fn report(mut self) -> Result<(Option<Report>, String), ProgramError> {
-        self.program.kill();
-        let path = self.report;
-        let mut bytes = Vec::new();
-        self.text.read_to_end(&mut bytes).map_err(wrong("read", &path))?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        self.0.kill();
+        let text = self.0.text()?;
         if !text.contains("Errors:") {
             return Ok((None, text));
         }
+        let path = self.0.report;
         let report = Report::parse(&text).map_err(|why| ProgramError::Report { program: NAME, why, path })?;
         Ok((Some(report), text))
     }
-}
-
-fn wrong(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> ProgramError + use<> {
-    let path = path.to_owned();
-    move |error| ProgramError::File { program: NAME, what, path, error }
 }
 
 /// The totals of httperf's report.
@@ -178,6 +145,24 @@ pub(crate) struct Report {
     pub(crate) file_table_full: u64,
     /// Other errors.
     pub(crate) other_errors: u64,
+    /// Times as the client took them; `None` where it takes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) times: Option<Times>,
+}
+
+/// Times as a client took them, means in milliseconds; `None` without a measurement.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub(crate) struct Times {
+    /// From due to the last octet of the reply; httperf does not know it.
+    pub(crate) response_ms: Option<f64>,
+    /// From the request to the last octet of the reply.
+    pub(crate) service_ms: Option<f64>,
+    /// The handshake.
+    pub(crate) connect_ms: Option<f64>,
+    /// From the request to the first octet of the reply.
+    pub(crate) first_byte_ms: Option<f64>,
+    /// From the first octet of the reply to its last.
+    pub(crate) transfer_ms: Option<f64>,
 }
 
 impl Report {
@@ -192,7 +177,19 @@ impl Report {
                 .ok_or_else(missing)
         };
         let count = |line: &str, before: &str| number(line, before).map(|n| n as u64);
+        // Its zeros without a single reply are no measurements.
+        let replied = count("Total:", "replies ")? > 0;
+        let time = |line: &str, before: &str| number(line, before).ok().filter(|_| replied);
+        let first_byte_ms = time("Reply time [ms]:", "response ");
+        let transfer_ms = time("Reply time [ms]:", "transfer ");
         Ok(Self {
+            times: Some(Times {
+                response_ms: None,
+                service_ms: first_byte_ms.zip(transfer_ms).map(|(response, transfer)| response + transfer),
+                connect_ms: time("Connection time [ms]:", "connect "),
+                first_byte_ms,
+                transfer_ms,
+            }),
             connections: count("Total:", "connections ")?,
             requests: count("Total:", "requests ")?,
             replies: count("Total:", "replies ")?,
@@ -226,7 +223,11 @@ Maximum connect burst length: 1
 Total: connections 3000 requests 2938 replies 2931 test-duration 34.990 s
 
 Connection rate: 85.7 conn/s (11.7 ms/conn, <=412 concurrent connections)
+Connection time [ms]: min 8.2 avg 1203.1 max 9134.5 median 611.5 stddev 1402.9
+Connection time [ms]: connect 512.4
+Connection length [replies/conn]: 1.000
 Reply rate [replies/s]: min 83.6 avg 85.2 max 86.6 stddev 1.1 (6 samples)
+Reply time [ms]: response 690.0 transfer 0.7
 Errors: total 69 client-timo 62 socket-timo 1 connrefused 2 connreset 4
 Errors: fd-unavail 5 addrunavail 6 ftab-full 7 other 8
 ";
@@ -241,6 +242,8 @@ Errors: fd-unavail 5 addrunavail 6 ftab-full 7 other 8
             (62, 1, 2, 4)
         );
         assert_eq!((report.client_limited(), report.other_errors), (18, 8));
+        let times = report.times.unwrap();
+        assert_eq!((times.connect_ms, times.service_ms, times.response_ms), (Some(512.4), Some(690.7), None));
     }
 
     #[test]
@@ -254,7 +257,8 @@ Errors: fd-unavail 5 addrunavail 6 ftab-full 7 other 8
             Err(error) => return skipped!("{error}"),
         };
         let network = &lab.stations[0].network;
-        let place = Place { network, user: lab.user.as_ref(), identity: None, cores: None, nice: 0 };
+        let place =
+            Place { network, user: lab.user.as_ref(), identity: None, cores: None, nice: 0, fixed: None };
         let asking = Asking {
             server: "10.77.0.1".into(), // nobody listens
             uri: "/o".into(),

@@ -4,8 +4,14 @@
 
 pub(crate) mod apache;
 pub(crate) mod embedded;
+pub(crate) mod filed;
+pub(crate) mod generator;
 pub(crate) mod httperf;
+pub(crate) mod own;
+pub(crate) mod proxy;
 
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -30,14 +36,24 @@ pub enum ProgramError {
         package: &'static str,
     },
     /// It is asked for what it has no way to do.
-    #[error("{program} cannot {what}: leave {key} at \"auto\", or choose \"embedded\"")]
+    #[error("{program} cannot {what} (key `{key}`): leave {chosen} at \"auto\", or choose another program")]
     Unable {
         /// The program.
         program: &'static str,
         /// What it cannot do.
         what: &'static str,
-        /// The key of the scenario that chose it.
+        /// The key of the scenario that asks for it.
         key: &'static str,
+        /// The key of the scenario that chose it.
+        chosen: &'static str,
+    },
+    /// It is a part of airperf, and the caller did not say how to start it.
+    #[error(
+        "{program} is a part of airperf that this caller has no command for: use `airperf run --testbed emu`"
+    )]
+    NotTold {
+        /// The part.
+        program: &'static str,
     },
     /// No program of this testbed can do it yet.
     #[error(
@@ -133,10 +149,10 @@ pub(crate) fn version(program: &Path, argument: &str) -> Option<String> {
 /// What the server is to serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Serving {
-    /// Path of the object, with its leading slash.
-    pub(crate) uri: String,
-    /// Octets of the object.
-    pub(crate) object_bytes: u64,
+    /// Where it listens in its station.
+    pub(crate) listen: (Ipv4Addr, u16),
+    /// Octets of each object, by its path with the leading slash.
+    pub(crate) objects: BTreeMap<String, u64>,
     /// Octets wanted of status line and header.
     pub(crate) header_bytes: u32,
     /// Processes.
@@ -149,19 +165,27 @@ pub(crate) struct Serving {
     pub(crate) requests_per_connection: Option<u32>,
 }
 
-/// Octets of a request of httperf 0.9 without its path.
-///
-/// `GET  HTTP/1.1`, `User-Agent: httperf/0.9.0`, `Host: ` with the address, blank line.
-pub(crate) fn request_bytes_without_path(host: &str) -> u32 {
-    ("GET  HTTP/1.1\r\n".len() + "User-Agent: httperf/0.9.0\r\n".len() + "Host: \r\n\r\n".len() + host.len())
-        as u32
+impl Serving {
+    /// The first object, by which the server is tried; `None` when nobody asks for anything.
+    pub(crate) fn first(&self) -> Option<(&str, u64)> {
+        self.objects.first_key_value().map(|(path, &bytes)| (path.as_str(), bytes))
+    }
 }
 
-/// A path that makes the request `request_bytes` long, or as short as it can be.
-pub(crate) fn path_for(host: &str, request_bytes: u32) -> String {
-    let room = request_bytes.saturating_sub(request_bytes_without_path(host)).max(2) as usize;
-    let mut path = String::from("/o");
-    path.extend(std::iter::repeat_n('x', room.min(2_000) - 2));
+/// Octets of a request of httperf 0.9, or of the generator, without its path.
+///
+/// `GET  HTTP/1.1`, `User-Agent: httperf/0.9.0`, `Host: ` with the address, with a body its length, blank line.
+fn request_bytes_without_path(host: &str, body_bytes: u64) -> usize {
+    let length = if body_bytes > 0 { format!("Content-Length: {body_bytes}\r\n").len() } else { 0 };
+    "GET  HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: \r\n\r\n".len() + host.len() + length
+}
+
+/// A path that makes the request `request_bytes` long, or as short as it can be; with a size in it where there are
+/// several.
+pub(crate) fn path_for(host: &str, request_bytes: u32, body_bytes: u64, size: Option<u64>) -> String {
+    let mut path = size.map_or("/o".to_owned(), |size| format!("/o{size}"));
+    let room = (request_bytes as usize).saturating_sub(request_bytes_without_path(host, body_bytes));
+    path.extend(std::iter::repeat_n('x', room.min(2_000).saturating_sub(path.len())));
     path
 }
 
@@ -171,10 +195,12 @@ mod tests {
 
     #[test]
     fn a_request_of_the_study_has_74_octets() {
-        let path = path_for("10.77.0.1", 74);
+        let path = path_for("10.77.0.1", 74, 0, None);
         let request = format!("GET {path} HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 10.77.0.1\r\n\r\n");
         assert_eq!(request.len(), 74);
-        assert_eq!(path_for("10.77.0.1", 10), "/o"); // cannot be shorter
+        assert_eq!(path_for("10.77.0.1", 10, 0, None), "/o"); // cannot be shorter
+        assert_eq!(path_for("10.77.0.1", 74, 0, Some(1_024)).len(), path.len());
+        assert_eq!(path_for("10.77.0.1", 94, 1, None), "/oxxxxxxxxxxxx");
     }
 
     #[test]

@@ -14,7 +14,6 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use airperf_analyze::{FlowTracker, Segment};
 use airperf_link::{Arrival, FrameEvent, FrameKind, QueueStats, StationId};
@@ -26,6 +25,7 @@ use airperf_scenario::Scenario;
 use airperf_units::{Duration, Time};
 
 use crate::arrivals::{ArrivalsWriter, FILE, Header};
+use crate::clients::Due;
 use crate::lag::Histogram;
 use crate::medium::Event;
 use crate::spool::SpoolReader;
@@ -92,17 +92,17 @@ pub(crate) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Begins all tables of `writer` that its level asks for. `offsets` says when stations' connections are due after
-    /// the first, where that is known.
+    /// Begins all tables of `writer` that its level asks for. `due` says when stations' connections were due, where that
+    /// is known.
     pub(crate) fn new(
         writer: &mut RunWriter,
         scenario: &'a Scenario,
         seed: u64,
         epoch_ns: u64,
         spool: &Path,
-        offsets: BTreeMap<u16, Arc<[Duration]>>,
+        due: BTreeMap<u16, Due>,
     ) -> Result<Self, RecordsError> {
-        let schedules = SpoolReader::open(spool).and_then(|spool| Schedules::find(offsets, spool));
+        let schedules = SpoolReader::open(spool).and_then(|spool| Schedules::find(due, spool));
         let schedules = schedules.map_err(RecordsError::Spool)?;
         let stations = scenario.stations.len();
         let capture = match writer.capture()? {

@@ -1,6 +1,7 @@
-//! When a load generator's schedule began, found from the SYNs it sent.
+//! When connections were due: as their client says, or found from the SYNs it sent.
 //!
-//! An open-loop generator opens connection i at its start plus the i-th offset of the schedule, never before, and
+//! The generator of ours says when each connection was due that it opened. Of others the schedule is known and not its
+//! beginning: an open-loop generator opens connection i at its start plus the i-th offset of the schedule, never before, and
 //! sometimes late. So no connection can have been due after it was opened, and the start is the smallest `opened -
 //! offset` of all: one that was opened on time tells it exactly. This takes a pass over all events before records
 //! are made of them.
@@ -9,11 +10,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::Arc;
 
-use airperf_units::{Duration, Time};
+use airperf_units::Time;
 use airperf_wire::{Flags, Ipv4, Tcp};
 
+use crate::clients::Due;
 use crate::medium::Event;
 use crate::spool::SpoolReader;
 
@@ -23,15 +24,15 @@ pub(super) struct Schedules(BTreeMap<u16, Schedule>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Schedule {
-    offsets: Arc<[Duration]>,
+    due: Due,
     start: Time,
 }
 
 impl Schedules {
-    /// Reads all events and finds the starts of the stations with these offsets.
-    pub(super) fn find(offsets: BTreeMap<u16, Arc<[Duration]>>, mut spool: SpoolReader) -> io::Result<Self> {
-        let schedule = |(station, offsets)| (station, Schedule { offsets, start: Time::MAX });
-        let mut found: BTreeMap<u16, Schedule> = offsets.into_iter().map(schedule).collect();
+    /// Reads all events and finds the starts of the stations whose starts are not known.
+    pub(super) fn find(due: BTreeMap<u16, Due>, mut spool: SpoolReader) -> io::Result<Self> {
+        let schedule = |(station, due)| (station, Schedule { due, start: Time::MAX });
+        let mut found: BTreeMap<u16, Schedule> = due.into_iter().map(schedule).collect();
         let mut opened: HashMap<u16, usize> = HashMap::new();
         let mut last: HashMap<(u16, u16), u32> = HashMap::new();
         while let Some(event) = spool.next()? {
@@ -43,7 +44,9 @@ impl Schedules {
                 continue;
             }
             let index = opened.entry(from.0).or_default();
-            if let Some(&offset) = schedule.offsets.get(*index) {
+            if let Due::After(offsets) = &schedule.due
+                && let Some(&offset) = offsets.get(*index)
+            {
                 let start = at.saturating_since(Time::ZERO + offset);
                 schedule.start = schedule.start.min(Time::ZERO + start);
             }
@@ -55,7 +58,11 @@ impl Schedules {
     /// When the `index`-th connection of a station was due; `None` when that is not known.
     pub(super) fn due(&self, station: u16, index: u64) -> Option<Time> {
         let schedule = self.0.get(&station)?;
-        Some(schedule.start + *schedule.offsets.get(usize::try_from(index).ok()?)?)
+        let index = usize::try_from(index).ok()?;
+        match &schedule.due {
+            Due::After(offsets) => Some(schedule.start + *offsets.get(index)?),
+            Due::At(due) => due.get(index).copied(),
+        }
     }
 }
 

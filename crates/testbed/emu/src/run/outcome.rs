@@ -16,18 +16,14 @@ use airperf_workload::ArrivalProcess;
 use serde_json::{Value, json};
 
 use super::medium_thread::MediumOutcome;
+use crate::clients::{ClientReport, LATEST_SCHEDULE};
 use crate::kernel;
 use crate::lag::Histogram;
 use crate::programs::httperf;
 use crate::records::Sums;
-use crate::roles::ClientReport;
 
 /// Below this share of the connections wanted, the generator did not keep its schedule (faults row 12).
 const GENERATOR_SHARE: f64 = 0.99;
-
-/// Connections opened later than this after they were due, at the 99th percentile, were bunched by the
-/// machine and not by the network: several of the study's transactions (10 ms) long.
-const LATEST_SCHEDULE: Duration = Duration::from_ms(50);
 
 /// The programs of a run and what they said.
 pub(super) struct Programs {
@@ -37,6 +33,8 @@ pub(super) struct Programs {
     pub(super) settings: Vec<(String, String)>,
     pub(super) refused: Vec<String>,
     pub(super) server: Value,
+    /// Counts of the server's admission control.
+    pub(super) admission: Vec<(String, u64)>,
     pub(super) clients: Vec<ClientReport>,
     pub(super) device_drops: Vec<Option<u64>>,
 }
@@ -60,11 +58,12 @@ pub(super) fn write_lag(writer: &mut RunWriter, medium: &MediumOutcome) -> Resul
     writer.close_table(table)
 }
 
-/// Keeps what the clients wrote, as `<program>-<number of the client>.txt`.
+/// Keeps what the clients wrote, as `<program>-<number of the client>.txt`, or `.json`.
 pub(super) fn keep_reports(writer: &mut RunWriter, programs: &Programs) -> Result<(), WriteError> {
     for (number, client) in programs.clients.iter().enumerate().filter(|(_, client)| !client.text.is_empty())
     {
-        let mut file = writer.file(&format!("{}-{}.txt", client.program, number + 1))?;
+        let kind = if client.text.starts_with('{') { "json" } else { "txt" };
+        let mut file = writer.file(&format!("{}-{}.{kind}", client.program, number + 1))?;
         file.write_all(client.text.as_bytes()).map_err(|error| file.error(error))?;
         writer.close(file)?;
     }
@@ -183,6 +182,7 @@ fn totals(scenario: &Scenario, medium: &MediumOutcome, sums: &Sums, programs: &P
         "client_limited",
         programs.clients.iter().filter_map(|c| Some(c.report.as_ref()?.client_limited())).sum(),
     );
+    programs.admission.iter().for_each(|(name, n)| set(name, *n));
     set("foreign_packets", medium.counters.foreign);
     set("device_drops", programs.device_drops.iter().flatten().sum());
     Totals {
