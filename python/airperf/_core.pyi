@@ -18,6 +18,7 @@ __all__ = [
     "describe_frames",
     "describe_trace",
     "expand_sweep",
+    "host_site",
     "live_workload",
     "locate",
     "probe",
