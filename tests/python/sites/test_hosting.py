@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,7 @@ def test_it_needs_a_command_or_a_terminal(har: Har, capfd: pytest.CaptureFixture
 
 
 def test_rewritten_on_loopback(har: Har) -> None:
-    words = ["airperf", "host", "--rewrite", "--json", "--duration", "20s", str(har())]
+    words = [sys.executable, "-m", "airperf", "host", "--rewrite", "--json", "--duration", "20s", str(har())]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         places: dict[str, str] = {}
