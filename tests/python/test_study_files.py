@@ -134,16 +134,21 @@ def test_fault_38_a_problem_in_a_part_is_told_with_its_file_and_line(parted: Pat
     assert any(problem.line for problem in caught.value.problems)
 
 
-def test_emulated_variants_name_the_simulation_beside_them() -> None:
+def test_emulated_variants_name_what_they_are_compared_with() -> None:
     for folder in installed("studies").glob("*/"):
         study = load_study(str(folder))
         by_name = {variant.name: variant for variant in study.variants}
+        gains = [row for figure in study.figures if figure["kind"] == "gains" for row in figure["series"]]
+        compared = {
+            name for row in gains if row.get("testbed") == "emu" for name in (row["variant"], row["to"])
+        }
         for variant in study.variants:
-            if "emu" in variant.testbeds:
-                beside = by_name[variant.beside]
-                assert beside.testbeds == ("sim",)
-                # Which program plays the clients is nothing that a simulation could have.
-                shared = {key: value for key, value in variant.settings if key != "emu.client_program"}
-                assert dict(beside.settings) == shared
-                levels = {choice.text for choice in beside.factors[0].choices}
-                assert {choice.text for choice in variant.factors[0].choices} <= levels
+            if "emu" not in variant.testbeds or (not variant.beside and variant.name in compared):
+                continue
+            beside = by_name[variant.beside]
+            assert beside.testbeds == ("sim",)
+            # Which program plays the clients is nothing that a simulation could have.
+            shared = {key: value for key, value in variant.settings if key != "emu.client_program"}
+            assert dict(beside.settings) == shared
+            levels = {choice.text for choice in beside.factors[0].choices}
+            assert {choice.text for choice in variant.factors[0].choices} <= levels
