@@ -84,6 +84,7 @@ def write_run(
     lag: dict[str, float] | None = None,
     why_invalid: Sequence[str] = (),
     repetition: int = 0,
+    seed: int = 1,
     response_bytes: int = 1283,
 ) -> Path:
     """Writes a run directory whose connections carry one exchange each."""
@@ -156,7 +157,7 @@ def write_run(
             "sha256": "0" * 64,
             "resolved": {"name": name, "summary": "A synthetic run.", "link": {"queue": 100}},
         },
-        "seed": 1,
+        "seed": seed,
         "point": 0,
         "repetition": repetition,
         "duration_s": duration_s,

@@ -130,23 +130,27 @@ def test_extremes_and_means_over_levels(tmp_path: Path, make_run: MakeRun) -> No
     assert SWEEP_MEASURES["knee_rps"](rungs, {"offered_per_level": 2}) is None
 
 
-def test_a_gain_is_paired_by_repetition(tmp_path: Path, make_run: MakeRun) -> None:
+@pytest.mark.parametrize("testbed", ["sim", "emu"])
+def test_a_gain_is_paired_by_repetition(tmp_path: Path, make_run: MakeRun, testbed: str) -> None:
     points = []
     for variant, factor in (("without", 1), ("with", 2)):
         for repetition, rate in enumerate((10, 20, 40)):
             rate *= factor  # noqa: PLW2901 - the remedy doubles whatever the repetition had
             done = [(i * S // rate, i * S // rate + 5 * MS, None) for i in range(rate * 10)]
             run_name = f"{variant}{repetition}"
-            make_run(tmp_path / run_name, done, repetition=repetition)
+            # An emulated repetition differs in its seed.
+            own = {"repetition": repetition} if testbed == "sim" else {"seed": 1 + repetition}
+            make_run(tmp_path / run_name, done, testbed=testbed, **own)
             points.append({"variant": variant, "run": run_name, "repetition": repetition})
-    common = {"experiment": "E1", "testbed": "sim", "state": "done", "why": "", "factors": {"rate": 10}}
+    common = {"experiment": "E1", "testbed": testbed, "state": "done", "why": "", "factors": {"rate": 10}}
     index = {
         "schema": 1,
         "points": [{**common, "id": p["run"], "key": p["run"], **p} for p in points],
     }
     (tmp_path / "study.json").write_text(json.dumps(index))
     view = StudyView(open_campaign(tmp_path))
-    found = gains.ratio(view, {"of": "carried_rps", "variant": "with", "to": "without", "at": {"rate": 10}})
+    asked = {"of": "carried_rps", "variant": "with", "to": "without", "at": {"rate": 10}, "testbed": testbed}
+    found = gains.ratio(view, asked)
     assert (found.mean, found.low, found.high, found.n) == pytest.approx((2, 2, 2, 3))
 
 

@@ -48,8 +48,9 @@ def _gain(view: StudyView, parameters: Mapping[str, Any], label: str) -> Gain:
 
 def _values(
     view: StudyView, variant: str, at: Mapping[str, Any], parameters: Mapping[str, Any]
-) -> dict[int, float | None]:
+) -> dict[tuple[int, int], float | None]:
     measure = RUN_MEASURES[str(parameters["of"])]
     factors = {str(key): float(value) for key, value in at.items()}
     runs: Sequence[Tables] = view.runs(variant, str(parameters.get("testbed", "sim")), **factors)
-    return {tables.manifest.repetition: measure(tables, parameters) for tables in runs}
+    # Emulated repetitions have each a seed of their own, simulated ones share theirs.
+    return {(run.manifest.seed, run.manifest.repetition): measure(run, parameters) for run in runs}

@@ -198,10 +198,12 @@ class _Campaign:
             why = str(error)
         else:
             seen, found = run.manifest, sha256_file(folder / "manifest.json")
+            # Of an emulated run the seed says which repetition it is.
+            repetition = point.repetition if point.testbed == "sim" else 0
             if (seen.scenario_sha256, seen.seed, seen.repetition) != (
                 point.scenario_sha256,
                 point.seed,
-                point.repetition,
+                repetition,
             ) or self.manifests.get(point.run, found) != found:
                 why = f"{folder / 'manifest.json'}: damaged or changed: not the manifest of this run"
             elif seen.valid:
