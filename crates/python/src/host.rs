@@ -3,13 +3,14 @@
 //! It runs until the callback or a signal handler raises. Left out: network namespaces, and reading recordings.
 
 use std::net::IpAddr;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use airperf_host::{Matching, Options, Site, Told, serve};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
+
+use crate::tell::Tell;
 
 /// Adds the function to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -51,24 +52,9 @@ fn host_site(py: Python<'_>, folder: PathBuf, options: &str, tell: Py<PyAny>) ->
     let site = py.detach(|| Site::load(&folder)).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let text =
         |told: &Told| serde_json::to_string(told).map_err(|error| PyValueError::new_err(error.to_string()));
-    let mut raised = None;
-    let mut ask = |told: &Told| {
-        let go_on = Python::attach(|py| {
-            let said = tell.call1(py, (text(told)?,))?.extract::<bool>(py)?;
-            py.check_signals()?;
-            Ok::<bool, PyErr>(said)
-        });
-        match go_on {
-            Ok(true) => ControlFlow::Continue(()),
-            Ok(false) => ControlFlow::Break(()),
-            Err(error) => {
-                raised = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    };
-    let told = py.detach(|| serve(site, options, &mut ask));
-    match (raised, told) {
+    let mut tell = Tell::new(tell);
+    let told = py.detach(|| serve(site, options, &mut |told| tell.ask(text(told))));
+    match (tell.raised, told) {
         (Some(raised), _) => Err(raised),
         (None, Ok(told)) => text(&told),
         (None, Err(error)) => Err(PyOSError::new_err(error.to_string())),

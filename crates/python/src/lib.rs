@@ -13,6 +13,7 @@ mod load;
 mod proxy;
 mod run;
 mod scenario;
+mod tell;
 
 use pyo3::prelude::*;
 

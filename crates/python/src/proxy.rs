@@ -3,6 +3,7 @@
 //! It runs until the callback or a signal handler raises. Left out: choosing addresses; the command line refuses those it
 //! should not take.
 
+use crate::tell::Tell;
 use airperf_http::{AdmissionConfig, Policy, Refusal};
 use airperf_proxy::{Options, Served, Upstream, serve};
 use airperf_units::Duration;
@@ -11,7 +12,6 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 use std::net::{SocketAddr, TcpListener};
-use std::ops::ControlFlow;
 
 /// Adds the function to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -97,24 +97,9 @@ fn run_proxy(py: Python<'_>, options: &str, tell: Py<PyAny>) -> PyResult<String>
         })
         .to_string()
     };
-    let mut raised = None;
-    let mut ask = |served: Served| {
-        let go_on = Python::attach(|py| {
-            let said = tell.call1(py, (text(&served),))?.extract::<bool>(py)?;
-            py.check_signals()?;
-            Ok::<bool, PyErr>(said)
-        });
-        match go_on {
-            Ok(true) => ControlFlow::Continue(()),
-            Ok(false) => ControlFlow::Break(()),
-            Err(error) => {
-                raised = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    };
-    let served = py.detach(|| serve(listener, options, &mut ask));
-    match (raised, served) {
+    let mut tell = Tell::new(tell);
+    let served = py.detach(|| serve(listener, options, &mut |served| tell.ask(Ok(text(&served)))));
+    match (tell.raised, served) {
         (Some(raised), _) => Err(raised),
         (None, Ok(served)) => Ok(text(&served)),
         (None, Err(error)) => Err(PyOSError::new_err(error.to_string())),
