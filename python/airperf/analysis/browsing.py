@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from statistics import stdev
 from typing import Any
 
 import polars as pl
@@ -161,17 +162,14 @@ class Loads:
 def loads(pages: list[Page]) -> Loads:
     """What several loads came to."""
     times = [one.load_ms for one in pages if one.load_ms is not None]
-    mean = sum(times) / len(times) if times else 0.0
-    spread = None
-    if len(times) > 1 and mean:
-        spread = (sum((time - mean) ** 2 for time in times) / (len(times) - 1)) ** 0.5 / mean
+    mean = t_interval(times)
     return Loads(
-        load_ms=t_interval(times),
+        load_ms=mean,
         dom_ms=t_interval(one.dom_ms for one in pages),
         paint_ms=t_interval(one.paint_ms for one in pages),
         requests=t_interval(float(one.requests.height) for one in pages),
         kib=t_interval(one.bytes / 1024 for one in pages),
-        variation=spread,
+        variation=stdev(times) / mean.mean if len(times) > 1 and mean.mean else None,
         incomplete=sum(one.load_ms is None for one in pages),
     )
 

@@ -26,7 +26,7 @@ from airperf.cli.output import ERR, add_row, number, print_json, say, show
 from airperf.errors import InputError
 from airperf.files import pretty_json, write_atomic
 from airperf.report.browse import browse_report, median
-from airperf.sites import open_site, read_recording, write_site
+from airperf.sites import site_of
 from airperf.testbed import Browsed, Hosting, Wanted, browse, browser_version
 
 PARTLY = 3
@@ -78,7 +78,7 @@ def command(
     hosting = Hosting(strict, not no_think, not http1)
     version = browser_version()
     with tempfile.TemporaryDirectory(prefix="airperf-site-") as name, ERR.status("loading") as status:
-        folder = None if site is None else _site(site, Path(name) / "site")
+        folder = None if site is None else site_of(site, Path(name) / "site").folder
         found, told = browse(
             wanted, folder, hosting, lambda count: status.update(f"{count} of {repetitions} loads done")
         )
@@ -120,13 +120,6 @@ def _may_load(url: str, *, hosted: bool, allowed: bool) -> None:
         raise InputError(
             f"{host} is outside the lab: load it from a recording with --site, or, if you may, --allow-target"
         )
-
-
-def _site(source: Path, folder: Path) -> Path:
-    if (source / "site.json").is_file():
-        return open_site(source).folder
-    recording, origin = read_recording(source)
-    return write_site(recording, folder, origin).folder
 
 
 def _notes(told: Mapping[str, Any] | None, *, sandbox: bool) -> list[str]:

@@ -19,7 +19,7 @@ from airperf.cli.options import json_flag
 from airperf.cli.output import ERR, add_row, print_json, say, show
 from airperf.errors import InputError
 from airperf.quantities import SECOND_NS, duration_ns
-from airperf.sites import Kept, Site, open_site, read_recording, write_site
+from airperf.sites import Kept, Site, is_site, site_of
 from airperf.testbed import Hosting, host_for, host_on_loopback
 
 SHOWN_MISSES = 20
@@ -90,13 +90,12 @@ def command(
 
 
 def _site(source: Path, folder: Path, keep: Kept, *, kept: bool) -> Site:
-    if (source / "site.json").is_file():
-        if kept:
-            raise InputError(f"{source} is a site already; --keep is for recordings")
-        return open_site(source)
+    if is_site(source) and kept:
+        raise InputError(f"{source} is a site already; --keep is for recordings")
     with ERR.status(f"reading {source}"):
-        recording, origin = read_recording(source, keep)
-        site = write_site(recording, folder, origin)
+        site = site_of(source, folder, keep)
+    if is_site(source):
+        return site
     say(
         f"{site.title}: {site.exchanges} exchanges, {len(site.origins)} origins, "
         f"{site.body_bytes / 1024:,.0f} KiB"

@@ -213,6 +213,11 @@ def write_site(recording: Recording, folder: Path, source: dict[str, Any]) -> Si
     return open_site(folder)
 
 
+def is_site(path: Path) -> bool:
+    """Whether a path is the folder of a site that was written before."""
+    return (path / "site.json").is_file()
+
+
 def open_site(folder: Path) -> Site:
     """What a site's folder holds; ``InputError`` says what is wrong with it."""
     path = folder / "site.json"

@@ -12,13 +12,21 @@ from typing import Any
 
 from airperf.errors import InputError
 from airperf.sites.folder import read_folder
-from airperf.sites.form import Kept, Recording
+from airperf.sites.form import Kept, Recording, Site, is_site, open_site, write_site
 from airperf.sites.har import read_har
 from airperf.sites.page import read_page
 from airperf.sites.warc import read_warc
 
 MOST_FILE_BYTES = 2 << 30
 GZIP = b"\x1f\x8b"  # RFC 1952 §2.3.1
+
+
+def site_of(source: Path, folder: Path, kept: Kept | None = None) -> Site:
+    """The site at ``source``, or the one in ``folder`` that the recording there is read into."""
+    if is_site(source):
+        return open_site(source)
+    recording, origin = read_recording(source, kept)
+    return write_site(recording, folder, origin)
 
 
 def read_recording(path: Path, kept: Kept | None = None) -> tuple[Recording, dict[str, Any]]:

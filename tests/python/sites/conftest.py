@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from airperf.errors import EnvironmentLacks
+from airperf.testbed import lacks_namespaces
+
 PICTURE = bytes(range(256)) * 8
 Entry = dict[str, Any]
 
@@ -64,3 +67,12 @@ def har(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def namespaces() -> None:
+    """Skips, with the reason, where this machine makes no network namespaces."""
+    try:
+        lacks_namespaces()
+    except EnvironmentLacks as error:
+        pytest.skip(str(error))

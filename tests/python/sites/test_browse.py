@@ -12,8 +12,6 @@ import pytest
 
 from airperf.analysis import browsing
 from airperf.cli.program import outcome
-from airperf.errors import EnvironmentLacks
-from airperf.testbed import lacks_namespaces
 
 Har = Callable[..., Path]
 
@@ -115,17 +113,9 @@ def test_pages_outside_the_lab_are_refused(url: str, message: str, capfd: pytest
     assert message in capfd.readouterr().err
 
 
-def why_not() -> str:
-    """What this machine lacks for a real browser beside a site; empty for nothing."""
-    try:
-        lacks_namespaces()
-    except EnvironmentLacks as error:
-        return str(error)
-    return "" if shutil.which("chromium") else "chromium is not installed"
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(bool(why_not()), reason=why_not() or "nothing lacks")
+@pytest.mark.usefixtures("namespaces")
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_a_page_of_three_origins_is_loaded_and_reported(
     har: Har, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,22 +14,14 @@ from typing import Any
 import pytest
 
 from airperf.cli.program import outcome
-from airperf.errors import EnvironmentLacks
-from airperf.testbed import lacks_namespaces
 
 Har = Callable[..., Path]
 
 
-def why_not() -> str:
-    """What this machine lacks for these tests; empty for nothing."""
-    try:
-        lacks_namespaces()
-    except EnvironmentLacks as error:
-        return str(error)
-    return "" if shutil.which("curl") else "curl is not installed"
-
-
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "nothing lacks")
+pytestmark = [
+    pytest.mark.usefixtures("namespaces"),
+    pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed"),
+]
 
 
 @pytest.fixture
