@@ -22,9 +22,13 @@ pub mod trace;
 pub use agenda::Agenda;
 pub use event::{Destination, DropCause, FrameEvent, FrameKind, Heard, LossCause, Outcome, StationId};
 pub use places::Places;
+pub(crate) use stats::Usage;
 pub use stats::{QueueMeter, QueueStats};
 
 use airperf_units::Time;
+
+/// The station on the network's side, of links that have one.
+pub const NETWORK: StationId = StationId(0);
 
 /// An IP packet as the link sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,12 @@ impl<P> Packet<P> {
         } else {
             None
         }
+    }
+
+    /// Where this packet of `from` goes over a link between stations and the network's side: neither a broadcast nor a
+    /// packet between two stations goes anywhere.
+    pub fn across(&self, from: StationId) -> Option<StationId> {
+        self.to.station().filter(|&to| (from == NETWORK) != (to == NETWORK))
     }
 }
 

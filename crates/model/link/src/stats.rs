@@ -1,6 +1,6 @@
-//! The meter on a transmit queue: occupancy over time and counters, exact and without allocation.
+//! The meters of a link: occupancy and counters of a transmit queue, and the time in use; exact, without allocation.
 
-use airperf_units::Time;
+use airperf_units::{Duration, Time};
 
 /// A reading of a [`QueueMeter`]; all values are cumulative from the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,5 +62,36 @@ impl QueueMeter {
         let mut stats = self.stats;
         stats.area += u64::from(stats.depth) * now.saturating_since(self.since).as_ns();
         stats
+    }
+}
+
+/// How long a link with several directions or pipes was in use, and how long it was not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    /// How many are in use.
+    active: u32,
+    since: Time,
+    busy: Duration,
+    idle: Duration,
+}
+
+impl Usage {
+    /// One more or one less is in use from `now` on.
+    pub(crate) fn count(&mut self, now: Time, more: bool) {
+        let span = now - self.since;
+        if self.active > 0 {
+            self.busy += span;
+        } else {
+            self.idle += span;
+        }
+        self.since = now;
+        self.active = if more { self.active + 1 } else { self.active - 1 };
+    }
+
+    /// `data` while any was in use, `idle` while none was, until `present`.
+    pub(crate) fn airtime(&self, present: Time) -> Vec<(&'static str, Duration)> {
+        let open = present.saturating_since(self.since);
+        let (busy, idle) = if self.active > 0 { (open, Duration::ZERO) } else { (Duration::ZERO, open) };
+        vec![("data", self.busy + busy), ("idle", self.idle + idle)]
     }
 }

@@ -10,7 +10,7 @@
 use crate::ethernet::{EthernetStation, GAP_BYTES, PREAMBLE_BYTES, frame_bytes};
 use crate::{
     Agenda, Arrival, Destination, DropCause, FrameEvent, FrameKind, Heard, Link, LossCause, Outcome, Outlet,
-    Packet, Places, QueueMeter, QueueStats, StationId,
+    Packet, Places, QueueMeter, QueueStats, StationId, Usage,
 };
 use airperf_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
@@ -102,10 +102,7 @@ pub struct Switch<P> {
     present: Time,
     late_arrivals: u64,
     /// Directions of wires in use.
-    active: u32,
-    since: Time,
-    busy: Duration,
-    idle: Duration,
+    usage: Usage,
 }
 
 impl<P> Switch<P> {
@@ -129,28 +126,13 @@ impl<P> Switch<P> {
             events: Agenda::default(),
             present: Time::ZERO,
             late_arrivals: 0,
-            active: 0,
-            since: Time::ZERO,
-            busy: Duration::ZERO,
-            idle: Duration::ZERO,
+            usage: Usage::default(),
             config,
         }
     }
 
     fn octets(&self, bytes: u32) -> Duration {
         self.config.rate.time_for(u64::from(bytes))
-    }
-
-    /// One more or one less direction of a wire is in use from `now` on.
-    fn count(&mut self, now: Time, more: bool) {
-        let span = now - self.since;
-        if self.active > 0 {
-            self.busy += span
-        } else {
-            self.idle += span
-        }
-        self.since = now;
-        self.active = if more { self.active + 1 } else { self.active - 1 };
     }
 
     fn happen<O: Outlet<P>>(&mut self, now: Time, event: Event, out: &mut O) {
@@ -166,7 +148,7 @@ impl<P> Switch<P> {
                 self.events.at(now + self.octets(GAP_BYTES), Event::HostFree(station));
             }
             Event::HostFree(station) => {
-                self.count(now, false);
+                self.usage.count(now, false);
                 if self.hosts[usize::from(station)].queue.is_empty() {
                     self.hosts[usize::from(station)].busy = false;
                 } else {
@@ -175,7 +157,7 @@ impl<P> Switch<P> {
             }
             Event::Switched(place) => self.forward(now, place, out),
             Event::PortFree(station) => {
-                self.count(now, false);
+                self.usage.count(now, false);
                 self.ports[usize::from(station)].busy = false;
                 self.send_on(now, station);
             }
@@ -190,7 +172,7 @@ impl<P> Switch<P> {
     }
 
     fn begin<O: Outlet<P>>(&mut self, now: Time, station: u16, out: &mut O) {
-        self.count(now, true);
+        self.usage.count(now, true);
         let host = &mut self.hosts[usize::from(station)];
         let place = *host.queue.front().expect("a station that begins has a head frame");
         let sequence = host.sequence;
@@ -242,7 +224,7 @@ impl<P> Switch<P> {
         }
         let Some(place) = port.queue.pop_front() else { return };
         port.busy = true;
-        self.count(now, true);
+        self.usage.count(now, true);
         let bytes = frame_bytes(self.carried.at(place).packet.bytes);
         let end = now + self.octets(PREAMBLE_BYTES + bytes);
         self.events.at(end + self.config.propagation, Event::Delivered(station, place));
@@ -317,9 +299,7 @@ impl<P> Link<P> for Switch<P> {
 
     /// `data` while any direction of any wire carries a frame or keeps the gap after it, `idle` while none does.
     fn airtime(&self) -> Vec<(&'static str, Duration)> {
-        let open = self.present.saturating_since(self.since);
-        let (busy, idle) = if self.active > 0 { (open, Duration::ZERO) } else { (Duration::ZERO, open) };
-        vec![("data", self.busy + busy), ("idle", self.idle + idle)]
+        self.usage.airtime(self.present)
     }
 }
 

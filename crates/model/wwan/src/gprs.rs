@@ -11,13 +11,11 @@ use crate::defaults::BLOCK;
 use crate::radio::Radio;
 use crate::rlc::News;
 use airperf_link::{
-    Agenda, Arrival, DropCause, Link, LossCause, Outlet, Packet, Places, QueueMeter, QueueStats, StationId,
+    Agenda, Arrival, DropCause, Link, LossCause, NETWORK, Outlet, Packet, Places, QueueMeter, QueueStats,
+    StationId,
 };
 use airperf_units::{Duration, StreamKey, Time};
 use show::show;
-
-/// The station on the network's side.
-pub const NETWORK: StationId = StationId(0);
 
 /// A packet on the link.
 #[derive(Clone, Debug)]
@@ -333,8 +331,7 @@ impl<P> Link<P> for Gprs<P> {
         if let Some(cause) = packet.impossible(from, self.hosts.len(), self.config.mtu) {
             return Arrival::Dropped(cause);
         }
-        // Neither a broadcast nor a packet between two mobiles has a bearer.
-        let Some(to) = packet.to.station().filter(|&to| (from == NETWORK) != (to == NETWORK)) else {
+        let Some(to) = packet.across(from) else {
             return Arrival::Dropped(DropCause::NoSuchStation);
         };
         let mobile = u32::from(from.0.max(to.0)) - 1;

@@ -21,5 +21,5 @@ mod rlc;
 mod scheme;
 
 pub use config::{Adaptation, BlockError, Config, Direction, Fading, Fec, Stalls, StationConfig};
-pub use gprs::{Gprs, NETWORK};
+pub use gprs::Gprs;
 pub use scheme::{Family, Scheme};

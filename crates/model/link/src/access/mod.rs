@@ -16,16 +16,13 @@ mod sender;
 pub use config::{AccessConfig, AccessStation, Capacity, Direction, Loss, OpportunitySize};
 
 use crate::{
-    Agenda, Arrival, DropCause, FrameEvent, FrameKind, Heard, Link, LossCause, Outcome, Outlet, Packet,
-    Places, QueueMeter, QueueStats, StationId,
+    Agenda, Arrival, DropCause, FrameEvent, FrameKind, Heard, Link, LossCause, NETWORK, Outcome, Outlet,
+    Packet, Places, QueueMeter, QueueStats, StationId, Usage,
 };
 use airperf_units::{Duration, StreamKey, Time};
 use channel::Channel;
 use sender::{Sender, Sending};
 use std::collections::VecDeque;
-
-/// The station on the network's side.
-pub const NETWORK: StationId = StationId(0);
 
 /// One direction of one station's link, or of the link that all share.
 #[derive(Clone, Debug)]
@@ -84,10 +81,7 @@ pub struct Access<P> {
     present: Time,
     late_arrivals: u64,
     /// Pipes with something to send.
-    active: u32,
-    since: Time,
-    busy: Duration,
-    idle: Duration,
+    usage: Usage,
 }
 
 impl<P> Access<P> {
@@ -114,10 +108,7 @@ impl<P> Access<P> {
             events: Agenda::default(),
             present: Time::ZERO,
             late_arrivals: 0,
-            active: 0,
-            since: Time::ZERO,
-            busy: Duration::ZERO,
-            idle: Duration::ZERO,
+            usage: Usage::default(),
             config,
         }
     }
@@ -128,18 +119,6 @@ impl<P> Access<P> {
         let client = if self.config.shared { 0 } else { u32::from(client) };
         let up = if from == NETWORK { 0 } else { self.pipes.len() as u32 / 2 };
         up + client
-    }
-
-    /// One more or one less pipe has something to send from `now` on.
-    fn count(&mut self, now: Time, more: bool) {
-        let span = now - self.since;
-        if self.active > 0 {
-            self.busy += span
-        } else {
-            self.idle += span
-        }
-        self.since = now;
-        self.active = if more { self.active + 1 } else { self.active - 1 };
     }
 
     /// One more or one less packet waits in a pipe.
@@ -243,7 +222,7 @@ impl<P> Access<P> {
             }
         }
         if is_empty {
-            self.count(now, false);
+            self.usage.count(now, false);
         } else {
             self.plan(now, number, true);
         }
@@ -258,8 +237,7 @@ impl<P> Link<P> for Access<P> {
         if let Some(cause) = packet.impossible(from, self.hosts.len(), self.config.mtu) {
             return Arrival::Dropped(cause);
         }
-        // Neither a broadcast nor a packet between two stations has a pipe.
-        let Some(to) = packet.to.station().filter(|&to| (from == NETWORK) != (to == NETWORK)) else {
+        let Some(to) = packet.across(from) else {
             return Arrival::Dropped(DropCause::NoSuchStation);
         };
         let number = self.pipe(from, to);
@@ -277,7 +255,7 @@ impl<P> Link<P> for Access<P> {
         self.pipes[number as usize].queue.push_back(place);
         self.wait(now, number, place, true);
         if idle {
-            self.count(now, true);
+            self.usage.count(now, true);
             self.plan(now, number, false);
         }
         Arrival::Queued
@@ -313,9 +291,7 @@ impl<P> Link<P> for Access<P> {
 
     /// `data` while any pipe has something to send, `idle` while none has.
     fn airtime(&self) -> Vec<(&'static str, Duration)> {
-        let open = self.present.saturating_since(self.since);
-        let (busy, idle) = if self.active > 0 { (open, Duration::ZERO) } else { (Duration::ZERO, open) };
-        vec![("data", self.busy + busy), ("idle", self.idle + idle)]
+        self.usage.airtime(self.present)
     }
 }
 
