@@ -135,6 +135,11 @@ fn read(root: &Table, folder: &Folder, findings: &mut Findings) -> Parts {
         let place = tcp_section.place_of("back_pressure");
         findings.problem(place, "tcp.back_pressure", message, "leave one of the two out");
     }
+    if tcp.clamp_of_link && !matches!(link, Link::Access(_) | Link::Gprs(_)) {
+        let message = "the stations of this link share it, so nobody knows what each can have on its way";
+        let place = tcp_section.place_of("window_clamp");
+        findings.problem(place, "tcp.window_clamp", message, "give it in octets");
+    }
     if tcp.config.back_pressure && matches!(link, Link::Access(_) | Link::Gprs(_)) {
         let message = "the queues of this link are the network's, and no sender sees them";
         let place = tcp_section.place_of("back_pressure");

@@ -101,6 +101,16 @@ impl LinkConfig {
         }
     }
 
+    /// Full packets from the server that keep the link busy until the first of them was acknowledged; `None` where the
+    /// stations share the medium, and nobody can say.
+    pub(crate) fn packets_on_their_way(&self) -> Option<u32> {
+        match self {
+            Self::Access(config) => Some(config.packets_on_their_way()),
+            Self::Gprs(config) => Some(config.packets_on_their_way()),
+            Self::Wifi { .. } | Self::Ethernet(_) | Self::Switch(_) => None,
+        }
+    }
+
     /// Small packets of `bytes` per second at most.
     pub(crate) fn most_packets(&self, bytes: u32) -> f64 {
         let each = match self {

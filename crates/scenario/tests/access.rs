@@ -150,3 +150,19 @@ fn fault_38_what_does_not_fit_an_access_link_is_named() {
     let without = GENERIC.split("[link.up]").next().expect("a beginning");
     assert_eq!(parse(without, "x", &[]).expect_err("half a link")[0].key, "link.up");
 }
+
+#[test]
+fn a_window_held_to_the_link_is_its_bandwidth_delay_product_and_a_segment() {
+    let clamp = |overrides: &[(&str, &str)]| {
+        let overrides = [&[("tcp.window_clamp", "link")], overrides].concat();
+        let scenario = parse(GENERIC, "generic.toml", &overrides).unwrap_or_else(|found| panic!("{found:?}"));
+        assert_eq!(scenario.resolved()["tcp"]["window_clamp"], "link");
+        scenario.tcp.window_clamp_bytes
+    };
+    let way = [("link.down.rate", "1.2Mbit/s"), ("link.up.rate", "416kbit/s"), ("link.up.delay", "49ms")];
+    // 1500 octets in 10 ms, 40 ms there, 52 octets in 1 ms and 49 ms back: 10 packets in 100 ms, and one more.
+    assert_eq!(clamp(&[&way[..], &[("link.down.delay", "40ms")]].concat()), Some(11 * 1448));
+    assert_eq!(clamp(&[&way[..], &[("link.down.delay", "41ms")]].concat()), Some(12 * 1448));
+    let problems = parse(GENERIC, "generic.toml", &[("tcp.window_clamp", "100B")]).expect_err("too small");
+    assert_eq!(problems[0].key, "tcp.window_clamp");
+}

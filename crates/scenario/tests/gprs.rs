@@ -79,3 +79,15 @@ fn fault_38_what_does_not_fit_gprs_is_named() {
         assert!(problems[0].hint.contains(hint), "{problems:?}");
     }
 }
+
+#[test]
+fn a_window_held_to_gprs_is_what_its_block_flows_carry_in_a_round_trip() {
+    let scenario = parse(&[("tcp.window_clamp", "link")]).unwrap_or_else(|problems| panic!("{problems:?}"));
+    // 51 blocks on 3 slots take 340 ms; the acknowledgement waits 60 + 180 ms for a flow and 10 for the grid, and takes 60:
+    // 650 ms, in which two packets begin, and one more.
+    assert_eq!(scenario.tcp.window_clamp_bytes, Some(3 * 1448));
+    let text = PLAIN.replace("gprs", "wifi");
+    let overrides = [("tcp.window_clamp".to_owned(), "link".to_owned())];
+    let problems = Scenario::parse(&text, "wifi.toml", &overrides).expect_err("stations share it").0;
+    assert_eq!(problems[0].key, "tcp.window_clamp");
+}

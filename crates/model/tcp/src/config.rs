@@ -17,6 +17,10 @@ pub struct Config {
     pub mss_bytes: u32,
     /// Congestion window of a new connection, in segments.
     pub initial_window: u32,
+    /// Whether the congestion window shrinks to the initial one when nothing was sent for a timeout (RFC 5681 §4.1).
+    pub slow_start_after_idle: bool,
+    /// Octets that may be sent and not yet acknowledged at most, whatever the other windows allow.
+    pub window_clamp_bytes: Option<u32>,
     /// Congestion controller.
     pub congestion: Congestion,
     /// Duplicate acknowledgements that make a fast retransmit (RFC 5681 §3.2).
@@ -98,7 +102,9 @@ impl Config {
     pub const fn linux_2_4_18() -> Self {
         Self {
             mss_bytes: 1460,
-            initial_window: 2, // RFC 2581 §3.1
+            initial_window: 2,           // RFC 2581 §3.1
+            slow_start_after_idle: true, // RFC 2581 §4.1; net.ipv4.tcp_slow_start_after_idle, since 2.6.18
+            window_clamp_bytes: None,    // tp->snd_cwnd_clamp
             congestion: Congestion::NewReno,
             duplicate_acks: 3,                // RFC 2581 §3.2; TCP_FASTRETRANS_THRESH
             receive_window_bytes: 5840,       // 4 × 1460, tcp_select_initial_window
@@ -167,6 +173,10 @@ impl Config {
         let rules = [
             ((88..=65_495).contains(&self.mss_bytes), "mss must lie in 88..65495 bytes"),
             (self.initial_window >= 1, "initial_window must be at least 1 segment"),
+            (
+                self.window_clamp_bytes.is_none_or(|bytes| bytes >= self.mss_bytes),
+                "window_clamp must hold one segment",
+            ),
             (self.duplicate_acks >= 1, "duplicate_acks must be at least 1"),
             (self.receive_window_bytes >= self.mss_bytes, "receive_window must hold one segment"),
             (

@@ -226,3 +226,60 @@ fn data_repeated_too_often_gives_the_connection_up() {
     assert!(pair.client_saw(Signals::GIVEN_UP));
     assert_eq!(pair.client.state(), State::Closed);
 }
+
+#[test]
+fn after_a_pause_longer_than_the_timeout_the_window_is_the_initial_one_again() {
+    // RFC 5681 §4.1: "if the TCP has not sent data in an interval exceeding the retransmission timeout", cwnd is set to
+    // no more than the restart window before transmission begins.
+    let burst_after_pause = |slow_start_after_idle| {
+        let config = Config { slow_start_after_idle, ..Config::linux_6() };
+        let mut pair = established(config, DELAY, clean);
+        pair.server_writes(60 * 1448);
+        pair.run_for(Duration::from_secs(2));
+        let grown = pair.server.congestion_window();
+        pair.log.clear();
+        pair.server_writes(60 * 1448);
+        pair.run_for(Duration::from_ms(4));
+        (grown, pair.sent(false, data).len() as u32)
+    };
+    let (grown, burst) = burst_after_pause(true);
+    assert!(grown > 20, "{grown}");
+    assert_eq!(burst, 10, "RFC 6928 §2: the restart window is the initial one");
+    let (grown, burst) = burst_after_pause(false);
+    assert_eq!(burst, grown.min(60), "without it what was learned is kept");
+}
+
+#[test]
+fn the_initial_window_leaves_in_one_burst() {
+    // RFC 6928 §2: min(10 MSS, max(2 MSS, 14600)) segments before the first acknowledgement.
+    for segments in [2, 4, 10, 30] {
+        let config = Config { initial_window: segments, ..Config::linux_6() };
+        let mut pair = established(config, DELAY, clean);
+        pair.server_writes(40 * 1448);
+        pair.run_for(Duration::from_ms(4));
+        assert_eq!(pair.sent(false, data).len() as u32, segments);
+    }
+}
+
+#[test]
+fn a_window_clamp_bounds_what_is_on_its_way_and_lets_no_window_grow() {
+    let clamp = 4 * 1448;
+    let config = Config { window_clamp_bytes: Some(clamp), ..Config::linux_6() };
+    let mut pair = established(config, DELAY, losing(&[7]));
+    pair.server_writes(100 * 1448);
+    let mut acknowledged = 1;
+    while pair.step(ms(5_000)) {
+        let line = pair.log.last().expect("something was sent");
+        if line.from_client {
+            acknowledged = acknowledged.max(line.segment.ack);
+        } else if data(&line.segment) && !line.segment.flags.has(Flags::AGAIN) {
+            assert!(line.segment.end() - pair.server.acknowledged_bytes() - 1 <= clamp, "{line:?}");
+        }
+    }
+    assert_eq!(acknowledged, 1 + 100 * 1448);
+    assert!(pair.server.congestion_window() <= 10, "it was never in full use");
+    // Four segments a round trip of 10 ms.
+    let last = *pair.sent(false, data).last().expect("it sent");
+    let rounds = (last - pair.log[0].at).as_ns() / (2 * DELAY.as_ns());
+    assert!((24..60).contains(&rounds), "{rounds} round trips");
+}

@@ -6,6 +6,9 @@ use crate::defaults;
 use crate::scheme::{Family, Scheme};
 use airperf_units::{ConfigError, Distribution, Duration, Rate};
 
+/// An acknowledgement with timestamps: 20 octets of IP, 20 of TCP, 12 of options.
+const ACKNOWLEDGEMENT_BYTES: u32 = 52;
+
 /// Configuration of a GPRS link with its stations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -185,6 +188,29 @@ impl Config {
             block_error: BlockError::Fixed(0.0),
             stalls: None,
         }
+    }
+
+    /// Full packets of the mtu downward for which there is time until the first of them was acknowledged, with
+    /// block flows set up, empty queues, mean delays and no loss: what keeps the link busy, rounded up.
+    pub fn packets_on_their_way(&self) -> u32 {
+        let ns = |time: Duration| time.as_ns() as f64;
+        let blocks = |direction: &Direction, bytes: u32| {
+            let scheme = &self.family.schemes()[usize::from(direction.scheme)];
+            let octets = bytes + direction.overhead_bytes + defaults::LENGTH_INDICATOR_BYTES;
+            let blocks = octets.div_ceil(scheme.payload_bytes * u32::from(scheme.blocks));
+            ns(defaults::BLOCK) * f64::from(blocks.div_ceil(direction.slots.into()))
+        };
+        let full = blocks(&self.down, self.mtu);
+        let there = full + self.down.delay.mean();
+        // The flow of the acknowledgement before it has to be released first; the grid takes half a block.
+        let acknowledgement = blocks(&self.up, ACKNOWLEDGEMENT_BYTES) + ns(defaults::BLOCK) / 2.0;
+        let flow = if self.up.keep == Duration::ZERO {
+            ns(self.up.report_delay) + ns(self.up.access_linked)
+        } else {
+            0.0
+        };
+        let back = flow + acknowledgement + self.up.delay.mean();
+        (((there + back) / full).ceil()).min(f64::from(u32::MAX)) as u32
     }
 
     /// Checks what the types do not.

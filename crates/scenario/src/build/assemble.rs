@@ -12,7 +12,7 @@ use crate::keys::gprs::{GPRS, GPRS_WAY, GprsWay};
 use crate::keys::link::{ETHERNET, KIND, Kind, SWITCH, WIFI};
 use crate::keys::run::{EMU, RECORD, TOP};
 use crate::keys::server::SERVER;
-use crate::keys::tcp::TCP;
+use crate::keys::tcp::{TCP, Tcp};
 use crate::keys::traffic::{FLOW, Flow as FlowKeys};
 use crate::scenario::object;
 use crate::setting::Key;
@@ -41,6 +41,7 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
         .collect();
     let traces = traces(&link);
     let link = finish(link, &each);
+    let tcp = clamp(tcp, &link);
     let flows = place_flows(&flows, &stations, clients.len());
     let clients = (1..)
         .zip(&clients)
@@ -57,7 +58,7 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
         drain: top.drain,
         seed: top.seed,
         link,
-        tcp: tcp.config,
+        tcp,
         server: Server { station: StationId(0), http: server.finish(), tick_phase: server.tick_phase },
         clients,
         flows,
@@ -69,6 +70,17 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
         text: String::new(),
         resolved,
     }
+}
+
+/// TCP whose window follows from the link, if it is to: what is on its way, and the segment for which a receiver that
+/// acknowledges every second one waits.
+fn clamp(tcp: Tcp, link: &LinkConfig) -> airperf_tcp::Config {
+    let mut config = tcp.config;
+    if let Some(packets) = link.packets_on_their_way().filter(|_| tcp.clamp_of_link) {
+        let bytes = packets.saturating_add(1).saturating_mul(config.segment_payload_bytes());
+        config.window_clamp_bytes = Some(bytes.max(config.mss_bytes));
+    }
+    config
 }
 
 /// Every flow with its station: a client's, or the next after the clients'.

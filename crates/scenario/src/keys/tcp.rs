@@ -12,25 +12,27 @@ pub(crate) struct Tcp {
     pub(crate) config: Config,
     /// Whether the segment size was given, rather than taken from the link's MTU.
     pub(crate) mss_given: bool,
+    /// Whether the window clamp follows from the link.
+    pub(crate) clamp_of_link: bool,
 }
 
 impl Tcp {
     /// The profile called `name`, unchanged.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let profile = Config::PROFILES.into_iter().find(|profile| *profile == name)?;
-        Some(Self { profile, config: Config::profile(name)?, mss_given: false })
+        Some(Self { profile, config: Config::profile(name)?, ..Self::default() })
     }
 }
 
 impl Default for Tcp {
     /// The kernel most machines run today; a study of an older one says so.
     fn default() -> Self {
-        Self { profile: "linux-6", config: Config::linux_6(), mss_given: false }
+        Self { profile: "linux-6", config: Config::linux_6(), mss_given: false, clamp_of_link: false }
     }
 }
 
 /// Keys of `[tcp]`; `profile` comes first because it sets all others.
-pub(crate) static TCP: [Key<Tcp>; 33] = [
+pub(crate) static TCP: [Key<Tcp>; 35] = [
     Key::new(
         "profile",
         Form::Word,
@@ -56,6 +58,28 @@ pub(crate) static TCP: [Key<Tcp>; 33] = [
         |tcp| Setting::of_count(tcp.config.initial_window),
         |tcp, s| tcp.config.initial_window = s.count(),
     ),
+    Key::new(
+        "slow_start_after_idle",
+        Form::Flag,
+        "Whether the congestion window shrinks to the initial one when nothing was sent for a timeout (RFC 5681 §4.1).",
+        |tcp| Setting::Flag(tcp.config.slow_start_after_idle),
+        |tcp, s| tcp.config.slow_start_after_idle = s.flag(),
+    ),
+    Key::new(
+        "window_clamp",
+        size(88, 1 << 30),
+        "Octets on their way at most, whatever the other windows allow; `\"link\"`: what the link downward needs to be always busy.",
+        |tcp: &Tcp| match tcp.config.window_clamp_bytes {
+            _ if tcp.clamp_of_link => Setting::Word("link"),
+            None => Setting::Word("none"),
+            Some(bytes) => Setting::of_count(bytes),
+        },
+        |tcp, s| {
+            tcp.clamp_of_link = s.word() == Some("link");
+            tcp.config.window_clamp_bytes = s.optional(Setting::count);
+        },
+    )
+    .words(&["none", "link"]),
     Key::new(
         "congestion",
         Form::Word,

@@ -52,7 +52,7 @@ pub(crate) fn settings(scenario: &Scenario, device: DeviceKind) -> StationSettin
     set("ipv4/tcp_orphan_retries", tcp.orphan_retries.to_string());
     set("ipv4/tcp_fin_timeout", (tcp.fin_wait.as_secs_f64().round() as u64).max(1).to_string());
     set("ipv4/tcp_no_metrics_save", "1".into()); // no connection learns from an earlier one
-    set("ipv4/tcp_slow_start_after_idle", "1".into());
+    set("ipv4/tcp_slow_start_after_idle", switch(tcp.slow_start_after_idle));
     for off in
         ["ecn", "fastopen", "early_retrans", "recovery", "frto", "autocorking", "mtu_probing", "syncookies"]
     {
@@ -76,9 +76,10 @@ pub(crate) fn settings(scenario: &Scenario, device: DeviceKind) -> StationSettin
 
 /// Keys of `[tcp]` that [`settings`] tells the kernel, that [`differences`] has a sentence of its own for, or that no
 /// kernel could differ in.
-const SPOKEN_FOR: [&str; 22] = [
+const SPOKEN_FOR: [&str; 23] = [
     "profile",
     "initial_window",
+    "slow_start_after_idle",
     "receive_window",
     "receive_window_max",
     "timestamps",

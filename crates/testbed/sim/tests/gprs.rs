@@ -60,6 +60,17 @@ fn arq_hides_from_tcp_what_the_air_loses() {
 }
 
 #[test]
+fn a_window_held_to_the_link_empties_its_queue_and_costs_no_time() {
+    let file = [("client.size", "100kB"), ("client.timeout", "never"), ("link.down.delay", "150ms")];
+    let free = run(TRANSFER, &file);
+    let held = run(TRANSFER, &[&file[..], &[("tcp.window_clamp", "link")]].concat());
+    let ratio = response_s(&held) / response_s(&free);
+    assert!((0.97..1.03).contains(&ratio), "held takes {ratio} of the time");
+    let one_less = run(TRANSFER, &[&file[..], &[("tcp.window_clamp", "1460B")]].concat());
+    assert!(response_s(&one_less) > 1.2 * response_s(&free), "one segment a round trip is too little");
+}
+
+#[test]
 fn a_fading_channel_carries_pages_and_outages_show() {
     let [calm, stalled] = ["never", "30s"].map(|apart| run(FADING, &[("link.stall_apart", apart)]));
     assert_eq!((calm.totals.lost, stalled.totals.lost), (0, 0), "RLC gives nothing up");

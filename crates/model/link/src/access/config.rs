@@ -6,6 +6,9 @@ use crate::trace::{Opportunities, RateSeries, Trace};
 use airperf_units::{ConfigError, Distribution, Rate};
 use std::sync::Arc;
 
+/// An acknowledgement with timestamps: 20 octets of IP, 20 of TCP, 12 of options.
+const ACKNOWLEDGEMENT_BYTES: u32 = 52;
+
 /// Configuration of an access link with its stations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AccessConfig {
@@ -164,6 +167,18 @@ impl Direction {
 }
 
 impl AccessConfig {
+    /// Full packets of the mtu downward for which there is time until the first of them was acknowledged, with
+    /// empty queues and mean delays: what keeps the link busy, rounded up.
+    pub fn packets_on_their_way(&self) -> u32 {
+        let sending = |direction: &Direction, bytes: u32| {
+            direction.capacity.rate().time_for(bytes.into()).as_ns() as f64
+        };
+        let full = sending(&self.down, self.mtu);
+        let there = full + self.down.delay.mean();
+        let back = sending(&self.up, ACKNOWLEDGEMENT_BYTES) + self.up.delay.mean();
+        (((there + back) / full).ceil()).min(f64::from(u32::MAX)) as u32
+    }
+
     /// Checks what the types do not.
     ///
     /// # Errors

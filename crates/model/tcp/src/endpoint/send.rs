@@ -49,6 +49,7 @@ impl Endpoint {
     /// Sends what the windows allow: data, and a FIN after the last octet.
     pub(super) fn push(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) {
         let payload = stack.segment_payload_bytes();
+        let window = self.peer_window.min(stack.config().window_clamp_bytes.unwrap_or(u32::MAX));
         while self.snd_nxt < self.data_end + u32::from(self.closing) {
             let left = self.data_end.saturating_sub(self.snd_nxt);
             let len = left.min(payload);
@@ -62,7 +63,7 @@ impl Endpoint {
             {
                 break;
             }
-            if flight + len > self.peer_window && flight > 0 {
+            if flight + len > window && flight > 0 {
                 break;
             }
             if self.waits_for_room(stack, Wants::DATA, out) {
@@ -91,7 +92,8 @@ impl Endpoint {
 
     fn restart_after_idle(&mut self, now: Time, stack: &Stack) {
         let config = stack.config();
-        if self.last_sent != Time::ZERO && now - self.last_sent > self.rtt.timeout(config) {
+        let idle = self.last_sent != Time::ZERO && now - self.last_sent > self.rtt.timeout(config);
+        if idle && config.slow_start_after_idle {
             self.window.restart(config.initial_window);
         }
     }
