@@ -56,7 +56,6 @@ def test_the_installed_trace_scenario_runs_by_its_name_and_keeps_its_traces(
 def test_the_traces_are_what_their_program_makes(tmp_path: Path) -> None:
     shutil.copy(TRACES / "make.py", tmp_path)
     runpy.run_path(str(tmp_path / "make.py"), run_name="__main__")
-    for way in ("down", "up"):
-        name = f"synthetic-lte.{way}"
+    for name in ("synthetic-lte.down", "synthetic-lte.up", "synthetic-walk.ci"):
         if (tmp_path / name).read_bytes() != (TRACES / name).read_bytes():
             pytest.fail(f"traces/{name} is not what traces/make.py writes")

@@ -212,15 +212,30 @@ impl Bearer {
         Cutting { place, left: octets, begun: false }
     }
 
+    /// Whether anything follows from reports.
+    fn wants_reports(&self) -> bool {
+        let adapts = self.direction.fec.is_some_and(|fec| fec.target.is_some());
+        self.rlc.arq() || adapts || (self.direction.arq && self.direction.arq_from > 0.0)
+    }
+
+    /// A block flow begins: its mode follows from what reports told of those before it.
+    pub(crate) fn begin_flow(&mut self) {
+        let direction = &self.direction;
+        let lossy = self.rlc.error().is_none_or(|error| error >= direction.arq_from);
+        self.rlc.set_arq(direction.arq && lossy);
+    }
+
     /// After the blocks of a tick were chosen: whether the last of them asks for a report.
     pub(crate) fn ask(&mut self) {
         let often = self.since_report >= self.direction.report_every;
-        self.asks |= self.direction.arq && (often || !self.has_data());
+        self.asks |= self.wants_reports() && (often || !self.has_data());
     }
 
     /// The blocks of a tick have ended, the last of them received if `heard`: whether a report is now on its way.
     pub(crate) fn reports(&mut self, now: Time, heard: bool) -> bool {
-        if !self.asks || !heard || self.report.is_some() || self.rlc.is_empty() {
+        // In the unacknowledged mode a report is of use when nothing is left, too: it tells how many blocks are lost.
+        let over = self.rlc.arq() && self.rlc.is_empty();
+        if !self.asks || !heard || self.report.is_some() || over {
             return false;
         }
         self.report = Some(self.rlc.report(now));

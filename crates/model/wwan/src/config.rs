@@ -2,9 +2,11 @@
 //!
 //! Left out: values; those that are ours are in [`crate::defaults`].
 
+use crate::channel::Channel;
 use crate::defaults;
 use crate::scheme::{Family, Scheme};
 use airperf_units::{ConfigError, Distribution, Duration, Rate};
+use std::sync::Arc;
 
 /// An acknowledgement with timestamps: 20 octets of IP, 20 of TCP, 12 of options.
 const ACKNOWLEDGEMENT_BYTES: u32 = 52;
@@ -56,6 +58,9 @@ pub struct Direction {
     pub keep: Duration,
     /// Whether lost blocks are sent again (RLC's acknowledged mode).
     pub arq: bool,
+    /// The share of blocks lost, as reports told it, from which on a new block flow sends them again; 0: every one does.
+    /// The mode of a block flow is chosen when it is set up (TS 44.060 §9.3).
+    pub arq_from: f64,
     /// Blocks after which a report is asked for.
     pub report_every: u32,
     /// From the end of the asking block until the report has come.
@@ -85,16 +90,46 @@ impl Default for Adaptation {
 ///
 /// A perfect erasure code over blocks, for asking what forward error correction above the coding schemes would bring; no
 /// GPRS network has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fec {
     /// Data blocks of a group.
     pub data: u8,
-    /// Repair blocks behind it.
+    /// Repair blocks behind it; where they are adapted, until the first report.
     pub repair: u8,
+    /// The share of groups that may stay damaged, from which with the share of blocks lost the number of repair blocks
+    /// follows; `None` keeps the number.
+    pub target: Option<f64>,
+}
+
+impl Fec {
+    /// Most repair blocks of a group.
+    pub const MOST: u8 = 16;
+
+    /// A fixed number of repair blocks.
+    pub const fn fixed(data: u8, repair: u8) -> Self {
+        Self { data, repair, target: None }
+    }
+
+    /// The fewest repair blocks behind `data` blocks with which at most the share `target` of groups has more losses
+    /// than repair blocks, if blocks are lost independently with probability `error`; [`Self::MOST`] at the most.
+    pub fn needed(data: u8, error: f64, target: f64) -> u8 {
+        let damaged = |repair: u8| {
+            let blocks = u32::from(data) + u32::from(repair);
+            // The binomial distribution's terms, each from the one before it.
+            let mut term = libm::pow(1.0 - error, f64::from(blocks));
+            let mut fine = term;
+            for lost in 1..=u32::from(repair) {
+                term *= f64::from(blocks - lost + 1) / f64::from(lost) * error / (1.0 - error);
+                fine += term;
+            }
+            1.0 - fine
+        };
+        (0..Self::MOST).find(|&repair| damaged(repair) <= target).unwrap_or(Self::MOST)
+    }
 }
 
 /// How blocks are lost.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum BlockError {
     /// Each with this probability, whatever its scheme.
     Fixed(f64),
@@ -105,6 +140,8 @@ pub enum BlockError {
         /// How it fades, if it does.
         fading: Option<Fading>,
     },
+    /// As a series over time says.
+    Series(Arc<Channel>),
 }
 
 /// A channel that is sometimes worse: Gilbert's and Elliott's two states, each lasting an exponential time.
@@ -150,6 +187,7 @@ impl Direction {
             access_linked: defaults::DOWN_ACCESS_LINKED,
             keep: defaults::DOWN_KEEP,
             arq: true,
+            arq_from: 0.0,
             report_every: defaults::REPORT_EVERY,
             report_delay: defaults::REPORT_DELAY,
             fec: None,
@@ -223,6 +261,7 @@ impl Config {
         let share = |p: f64| (0.0..1.0).contains(&p);
         let error = match self.block_error {
             BlockError::Fixed(p) => share(p),
+            BlockError::Series(_) => true,
             BlockError::CarrierToInterference { db, fading } => {
                 db.is_finite()
                     && fading
@@ -231,7 +270,12 @@ impl Config {
         };
         let adapts =
             |a: Adaptation| share(a.faster_below) && share(a.slower_above) && a.faster_below < a.slower_above;
-        let repairs = |fec: Fec| (1..=32).contains(&fec.data) && (1..=16).contains(&fec.repair);
+        let repairs = |fec: Fec| {
+            let least = u8::from(fec.target.is_none());
+            (1..=32).contains(&fec.data)
+                && (least..=Fec::MOST).contains(&fec.repair)
+                && fec.target.is_none_or(|target| target > 0.0 && target < 1.0)
+        };
         ConfigError::check(
             "GPRS",
             &[
@@ -251,7 +295,11 @@ impl Config {
                 ),
                 (
                     both.iter().all(|d| d.fec.is_none_or(repairs)),
-                    "a group has 1 to 32 data and 1 to 16 repair blocks",
+                    "a group has 1 to 32 data and 1 to 16 repair blocks, and may stay damaged sometimes",
+                ),
+                (
+                    both.iter().all(|d| (0.0..=1.0).contains(&d.arq_from)),
+                    "blocks are lost with a probability",
                 ),
                 (both.iter().all(|d| d.delay.is_sound()), "the delay's distribution is sound"),
                 (error, "a block arrives sometimes, and a fade ends"),

@@ -62,6 +62,13 @@ pub const FASTER_BELOW: f64 = 0.10;
 /// change (osmo-pcu).
 pub const FASTER_AFTER: Duration = Duration::from_ms(1000);
 
+/// Share of groups that may stay damaged where the number of repair blocks follows the loss. Ours: one in a hundred is sent
+/// again, or costs a packet.
+pub const FEC_TARGET: f64 = 0.01;
+
+/// Blocks over which the share of blocks lost is remembered. Ours: five reports, which tells 10% from 20%.
+pub const ERROR_MEMORY_BLOCKS: f64 = 100.0;
+
 /// How many dB above the lower end of its band a scheme loses a tenth of its blocks; at the lower end it loses a third,
 /// which is where osmo-pcu gives it up. Ours: link curves of these codes over fading channels fall about this fast.
 pub const BAND_DB: f64 = 2.0;

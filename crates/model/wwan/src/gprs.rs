@@ -174,7 +174,10 @@ impl<P> Gprs<P> {
                 let mobile = usize::from(self.bearer(number).mobile);
                 match self.radios[mobile].stalled_until(now) {
                     Some(end) => self.events.at(end, Event::Start(number)),
-                    None => self.flow(now, number),
+                    None => {
+                        self.bearer(number).begin_flow();
+                        self.flow(now, number);
+                    }
                 }
             }
             Event::Tick(number) => self.tick(now, number, out),

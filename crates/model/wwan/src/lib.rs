@@ -13,6 +13,7 @@
 //! as frames, power saving, voice that takes the slots away.
 
 mod bearer;
+mod channel;
 mod config;
 pub mod defaults;
 mod gprs;
@@ -20,6 +21,7 @@ mod radio;
 mod rlc;
 mod scheme;
 
+pub use channel::Channel;
 pub use config::{Adaptation, BlockError, Config, Direction, Fading, Fec, Stalls, StationConfig};
 pub use gprs::Gprs;
 pub use scheme::{Family, Scheme};

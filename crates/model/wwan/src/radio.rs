@@ -24,7 +24,7 @@ pub(crate) struct Radio {
 impl Radio {
     pub(crate) fn new(config: &Config, key: &StreamKey, mobile: u64) -> Self {
         let mut radio = Self {
-            error: config.block_error,
+            error: config.block_error.clone(),
             is_bad: false,
             changes: Time::MAX,
             fades: key.indexed("wwan.fading", mobile),
@@ -59,6 +59,7 @@ impl Radio {
     pub(crate) fn block_error(&mut self, now: Time, scheme: &Scheme) -> f64 {
         match self.error {
             BlockError::Fixed(p) => p,
+            BlockError::Series(ref channel) => channel.block_error(now, scheme),
             BlockError::CarrierToInterference { db, fading: None } => BlockError::at(scheme, db),
             BlockError::CarrierToInterference { db, fading: Some(fading) } => {
                 while self.changes <= now {

@@ -7,7 +7,7 @@
 //! stalled window for too long (N3102 and its like).
 
 use crate::config::Fec;
-use crate::defaults::WINDOW;
+use crate::defaults::{ERROR_MEMORY_BLOCKS, WINDOW};
 use airperf_units::Time;
 use std::collections::VecDeque;
 
@@ -46,6 +46,8 @@ pub(crate) struct Part {
 struct Group {
     first: u32,
     data: u8,
+    /// Repair blocks that follow it; known when it is closed.
+    repair: u8,
     repair_sent: u8,
     repair_ended: u8,
     repair_received: u8,
@@ -59,6 +61,9 @@ pub(crate) struct Report {
     bits: u64,
     /// Blocks it knows of: up to the last that it received.
     known: u32,
+    /// Blocks that ended since the report before it, and those of them that were lost before repair.
+    ended: u32,
+    lost: u32,
 }
 
 /// What became of a packet at its receiver or its sender.
@@ -77,6 +82,11 @@ pub(crate) enum News {
 pub(crate) struct Rlc {
     arq: bool,
     fec: Option<Fec>,
+    /// The share of blocks lost that the sender knows of.
+    error: Option<f64>,
+    /// Since the last report.
+    ended: u32,
+    lost: u32,
     /// V(A): the first block in the window.
     first: u32,
     window: VecDeque<Block>,
@@ -93,6 +103,9 @@ impl Rlc {
         Self {
             arq,
             fec,
+            error: None,
+            ended: 0,
+            lost: 0,
             first: 0,
             window: VecDeque::with_capacity(WINDOW as usize),
             decided: 0,
@@ -100,6 +113,20 @@ impl Rlc {
             parts: VecDeque::new(),
             groups: VecDeque::new(),
         }
+    }
+
+    /// Whether blocks of a new block flow are sent again; those of the one before have all been dealt with.
+    pub(crate) fn set_arq(&mut self, arq: bool) {
+        self.arq = arq;
+    }
+
+    pub(crate) fn arq(&self) -> bool {
+        self.arq
+    }
+
+    /// The share of blocks lost that the sender knows of, once it heard a report.
+    pub(crate) fn error(&self) -> Option<f64> {
+        self.error
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -126,14 +153,15 @@ impl Rlc {
                 _ => self.groups.push_back(Group {
                     first: bsn,
                     data: 1,
+                    repair: 0,
                     repair_sent: 0,
                     repair_ended: 0,
                     repair_received: 0,
                     closed: false,
                 }),
             }
-            if let Some(group) = self.groups.back_mut() {
-                group.closed = group.data >= fec.data;
+            if self.groups.back().is_some_and(|group| group.data >= fec.data) {
+                self.close_group();
             }
         }
         bsn
@@ -146,15 +174,19 @@ impl Rlc {
 
     /// No more data for now: a group that is not full gets its repair blocks all the same.
     pub(crate) fn close_group(&mut self) {
-        if let Some(group) = self.groups.back_mut() {
+        let (fec, error) = (self.fec, self.error);
+        if let (Some(fec), Some(group)) = (fec, self.groups.back_mut().filter(|group| !group.closed)) {
             group.closed = true;
+            group.repair = match (fec.target, error) {
+                (Some(target), Some(error)) => Fec::needed(group.data, error, target),
+                _ => fec.repair,
+            };
         }
     }
 
     /// The group that wants a repair block, if one does.
     fn repair_due(&self) -> Option<usize> {
-        let repair = self.fec?.repair;
-        self.groups.iter().position(|group| group.closed && group.repair_sent < repair)
+        self.groups.iter().position(|group| group.closed && group.repair_sent < group.repair)
     }
 
     /// Takes the next repair block to send: the first block of its group.
@@ -190,6 +222,7 @@ impl Rlc {
 
     /// A block has ended at the receiver.
     pub(crate) fn block_ends(&mut self, bsn: u32, received: bool) {
+        self.count(received);
         if received
             && let Some(block) = bsn.checked_sub(self.first).and_then(|i| self.window.get_mut(i as usize))
         {
@@ -199,10 +232,16 @@ impl Rlc {
 
     /// A repair block of the group that begins with `first` has ended at the receiver.
     pub(crate) fn repair_ends(&mut self, first: u32, received: bool) {
+        self.count(received);
         if let Some(group) = self.groups.iter_mut().find(|group| group.first == first) {
             group.repair_ended += 1;
             group.repair_received += u8::from(received);
         }
+    }
+
+    fn count(&mut self, received: bool) {
+        self.ended += 1;
+        self.lost += u32::from(!received);
     }
 
     /// Repairs what can be, decides about blocks in their order, and tells of their packets.
@@ -236,14 +275,12 @@ impl Rlc {
 
     /// Whether nothing that is still to come can bring a lost block back.
     fn is_hopeless(&self, bsn: u32) -> bool {
-        let Some(fec) = self.fec else { return true };
         let holds = |group: &&Group| (group.first..group.first + u32::from(group.data)).contains(&bsn);
-        self.groups.iter().find(holds).is_none_or(|group| group.closed && group.repair_ended >= fec.repair)
+        self.groups.iter().find(holds).is_none_or(|group| group.closed && group.repair_ended >= group.repair)
     }
 
     /// Restores the blocks of every group of which enough has arrived.
     fn mend(&mut self) {
-        let Some(fec) = self.fec else { return };
         for group in &self.groups {
             // What has left the window was received.
             let (first, after) = (group.first.max(self.first), group.first + u32::from(group.data));
@@ -256,7 +293,7 @@ impl Rlc {
         }
         let over = |group: &Group| {
             group.closed
-                && group.repair_ended >= fec.repair
+                && group.repair_ended >= group.repair
                 && group.first + u32::from(group.data) <= self.decided
         };
         while self.groups.front().is_some_and(over) {
@@ -265,15 +302,25 @@ impl Rlc {
     }
 
     /// The receiver looks at what it has.
-    pub(crate) fn report(&self, now: Time) -> Report {
+    pub(crate) fn report(&mut self, now: Time) -> Report {
         let received = |(_, block): &(usize, &Block)| block.received;
         let bits =
             self.window.iter().enumerate().filter(received).fold(0, |bits, (index, _)| bits | 1 << index);
-        Report { made: now, bits, known: u64::BITS - u64::leading_zeros(bits) }
+        let known = u64::BITS - u64::leading_zeros(bits);
+        let (ended, lost) = (std::mem::take(&mut self.ended), std::mem::take(&mut self.lost));
+        Report { made: now, bits, known, ended, lost }
     }
 
     /// The sender hears a report: how many blocks of `scheme` it told of, and how many of them are missing.
     pub(crate) fn hear(&mut self, report: Report, scheme: u8, news: &mut Vec<News>) -> (u32, u32) {
+        if report.ended > 0 {
+            let share = f64::from(report.lost) / f64::from(report.ended);
+            let weight = f64::from(report.ended) / (f64::from(report.ended) + ERROR_MEMORY_BLOCKS);
+            self.error = Some(self.error.map_or(share, |known| known + (share - known) * weight));
+        }
+        if !self.arq {
+            return (0, 0);
+        }
         let (mut told, mut missing) = (0, 0);
         for (index, block) in self.window.iter_mut().enumerate().take(report.known as usize) {
             if block.state == State::Acknowledged {

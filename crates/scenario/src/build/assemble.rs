@@ -171,7 +171,15 @@ fn queues(stations: &[&StationPart], server: u32, client: u32) -> impl Iterator<
 
 /// The traces of a link, each once.
 fn traces(link: &Link) -> Vec<TraceFile> {
-    let Link::Access(access) = link else { return Vec::new() };
+    let access = match link {
+        Link::Access(access) => access,
+        Link::Gprs(gprs) => {
+            let (sha256, read) = (&gprs.channel_sha256, gprs.read.as_ref());
+            let file = |(_, text): &(_, String)| TraceFile { sha256: sha256.clone(), text: text.clone() };
+            return read.map(file).into_iter().collect();
+        }
+        _ => return Vec::new(),
+    };
     let file = |way: &Way| {
         let (_, text) = way.read.as_ref()?;
         Some(TraceFile { sha256: way.sha256.clone(), text: text.clone() })

@@ -12,6 +12,8 @@ use crate::problem::Findings;
 use crate::reader::Section;
 use airperf_link::access::Capacity;
 use airperf_link::trace::Trace;
+use airperf_wwan::Channel;
+use std::sync::Arc;
 
 /// `[link]`; which of them is decided by `kind`.
 pub(super) enum Link {
@@ -129,6 +131,9 @@ pub(super) fn read(section: &Section<'_>, folder: &Folder, findings: &mut Findin
             gprs_way(section, WAYS[0], gprs.mtu, &mut gprs.down, findings);
             gprs_way(section, WAYS[1], gprs.mtu, &mut gprs.up, findings);
             relations::gprs(section, &gprs, findings);
+            if !gprs.channel.is_empty() {
+                read_channel(section, &mut gprs, folder, findings);
+            }
             Link::Gprs(Box::new(gprs))
         }
         _ => {
@@ -206,20 +211,10 @@ fn way(
 
 /// Reads the file of a direction's trace, and notes what is wrong with it.
 fn read_trace(section: &Section<'_>, way: &mut Way, folder: &Folder, findings: &mut Findings) {
-    let (place, key) = (section.place_of("trace"), section.key("trace"));
-    let text = match folder.read(&way.trace, &way.sha256) {
-        Ok(text) => text,
-        Err(error) => {
-            let hint = "a path is seen from the folder of the scenario's file";
-            return findings.problem(place, &key, format!("cannot be read: {error}"), hint);
-        }
+    let keys = ["trace", "sha256"];
+    let Some((text, found)) = read_file(section, keys, (&way.trace, &way.sha256), folder, findings) else {
+        return;
     };
-    let found = sha256(text.as_bytes());
-    if !way.sha256.is_empty() && way.sha256 != found {
-        let message = format!("the file has the SHA-256 {found}");
-        let hint = "it is not the trace this was written for; leave `sha256` out to take it all the same";
-        return findings.problem(section.place_of("sha256"), &section.key("sha256"), message, hint);
-    }
     match Trace::parse(&text) {
         Ok(trace) => {
             way.direction.capacity = Capacity::of_trace(&trace, way.opportunity);
@@ -228,7 +223,55 @@ fn read_trace(section: &Section<'_>, way: &mut Way, folder: &Folder, findings: &
         }
         Err(error) => {
             let hint = "one time in milliseconds per line, or `time_s,rate_bps` and lines like it";
+            let (place, key) = (section.place_of("trace"), section.key("trace"));
             findings.problem(place, &key, format!("is no trace: {error}"), hint);
         }
     }
+}
+
+/// Reads the file of a GPRS link's channel, and notes what is wrong with it.
+fn read_channel(section: &Section<'_>, gprs: &mut Gprs, folder: &Folder, findings: &mut Findings) {
+    let keys = ["channel", "channel_sha256"];
+    let named = (gprs.channel.as_str(), gprs.channel_sha256.as_str());
+    let Some((text, found)) = read_file(section, keys, named, folder, findings) else { return };
+    match Channel::parse(&text) {
+        Ok(channel) => {
+            gprs.channel_sha256 = found;
+            gprs.read = Some((Arc::new(channel), text));
+        }
+        Err(error) => {
+            let hint = "`time_s,block_error` or `time_s,ci_db`, and lines like it";
+            let (place, key) = (section.place_of("channel"), section.key("channel"));
+            findings.problem(place, &key, format!("is no channel: {error}"), hint);
+        }
+    }
+}
+
+/// Reads a file that one key names and another may have the SHA-256 of: its text and the SHA-256 found.
+fn read_file(
+    section: &Section<'_>,
+    [key, sha256_key]: [&str; 2],
+    (path, wanted): (&str, &str),
+    folder: &Folder,
+    findings: &mut Findings,
+) -> Option<(String, String)> {
+    let text = match folder.read(path, wanted) {
+        Ok(text) => text,
+        Err(error) => {
+            let hint = "a path is seen from the folder of the scenario's file";
+            let message = format!("cannot be read: {error}");
+            findings.problem(section.place_of(key), &section.key(key), message, hint);
+            return None;
+        }
+    };
+    let found = sha256(text.as_bytes());
+    if !wanted.is_empty() && wanted != found {
+        let message = format!("the file has the SHA-256 {found}");
+        let hint = format!(
+            "it is not the {key} this was written for; leave `{sha256_key}` out to take it all the same"
+        );
+        findings.problem(section.place_of(sha256_key), &section.key(sha256_key), message, hint);
+        return None;
+    }
+    Some((text, found))
 }

@@ -161,6 +161,17 @@ pub(super) fn gprs(section: &Section<'_>, gprs: &Gprs, findings: &mut Findings) 
     if gprs.ci.is_some() && section.entry("block_error").is_some() && gprs.block_error > 0.0 {
         wrong("block_error", "with `ci` it follows from that", "leave one of the two out");
     }
+    for key in ["ci", "fade_ci", "block_error"] {
+        let unused = [
+            gprs.ci.is_none() && key == "ci",
+            gprs.fade_ci.is_none() && key == "fade_ci",
+            gprs.block_error == 0.0 && key == "block_error",
+        ];
+        if !gprs.channel.is_empty() && section.entry(key).is_some() && !unused.contains(&true) {
+            wrong(key, "with `channel` it follows from that", "leave one of the two out");
+            return;
+        }
+    }
     if gprs.ci.is_none() && gprs.fade_ci.is_some() {
         wrong("fade_ci", "the channel has no `ci` to fade from", "set ci, \"15dB\" say");
     }
@@ -174,6 +185,9 @@ pub(super) fn gprs_way(section: &Section<'_>, way: &GprsWay, mtu: u32, findings:
     let adaptation = way.adaptation();
     if adaptation.faster_below >= adaptation.slower_above {
         wrong("faster_below", "must be below slower_above", "0.1 and 0.33 are usual");
+    }
+    if way.direction().arq_from > 0.0 && !way.arq() {
+        wrong("arq_from", "without `arq` no block is sent again", "leave one of the two out");
     }
     if way.adapt && !way.arq() {
         wrong("adapt", "without `arq` there are no reports to follow", "leave one of the two out");

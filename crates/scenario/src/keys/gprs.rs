@@ -6,13 +6,18 @@
 use crate::quantity::Dimension;
 use crate::setting::{Form, Key, MS, S, Setting, count, size, time, times};
 use airperf_units::{Distribution, Duration};
-use airperf_wwan::{Adaptation, BlockError, Config, Direction, Fading, Family, Fec, Stalls};
+use airperf_wwan::{
+    Adaptation, BlockError, Channel, Config, Direction, Fading, Family, Fec, Stalls, defaults,
+};
+use std::sync::Arc;
 
 /// The smallest MTU under which TCP with all its options still carries data, as on the other links.
 const MTU_MIN: i128 = 128;
 /// The longest packet that every GPRS network carries (3GPP TS 44.065 §6.9: N-PDUs of 1502 octets).
 const MTU_MAX: i128 = 1500;
 const QUEUE_MAX: i128 = 1_000_000;
+/// The longest path to a channel's file.
+const PATH_MAX: usize = 500;
 /// In thousandths of a dB, wider than any channel that carries data.
 const RATIO: Form = Form::Amount(Dimension::Ratio, -50_000, 50_000);
 
@@ -27,6 +32,10 @@ pub(crate) struct Gprs {
     fade_length: Duration,
     stall_apart: Option<Duration>,
     stall_length: Distribution,
+    pub(crate) channel: String,
+    pub(crate) channel_sha256: String,
+    /// What the channel's file holds, once it was read.
+    pub(crate) read: Option<(Arc<Channel>, String)>,
     pub(crate) down: GprsWay,
     pub(crate) up: GprsWay,
 }
@@ -45,6 +54,9 @@ impl Default for Gprs {
             // 4 to 40 s: Chakravorty, Cartwright and Pratt, "Practical experience with TCP over GPRS", GLOBECOM 2002. That
             // short ones are the most, by a tail of 1.5, is ours.
             stall_length: Distribution::Pareto { low: 4_000_000_000, high: 40_000_000_000, shape: 1.5 },
+            channel: String::new(),
+            channel_sha256: String::new(),
+            read: None,
             down: GprsWay::new(Direction::down()),
             up: GprsWay::new(Direction::up()),
         }
@@ -56,9 +68,10 @@ impl Gprs {
     pub(crate) fn config(&self) -> Config {
         let db = |thousandths: i32| f64::from(thousandths) / 1000.0;
         let (good, bad) = (self.fade_apart, self.fade_length);
-        let block_error = match self.ci {
-            None => BlockError::Fixed(self.block_error),
-            Some(ci) => BlockError::CarrierToInterference {
+        let block_error = match (&self.read, self.ci) {
+            (Some((channel, _)), _) => BlockError::Series(channel.clone()),
+            (None, None) => BlockError::Fixed(self.block_error),
+            (None, Some(ci)) => BlockError::CarrierToInterference {
                 db: db(ci),
                 fading: self.fade_ci.map(|fade| Fading { db: db(fade), good, bad }),
             },
@@ -85,25 +98,29 @@ pub(crate) struct GprsWay {
     pub(crate) adapt: bool,
     adaptation: Adaptation,
     fec: Fec,
+    fec_adapts: bool,
+    fec_target: f64,
 }
 
 impl GprsWay {
     fn new(direction: Direction) -> Self {
-        let fec = Fec { data: 8, repair: 0 };
         Self {
             direction,
             family: Family::Gprs,
             queue_packets: 100,
             adapt: false,
             adaptation: Adaptation::default(),
-            fec,
+            fec: Fec::fixed(8, 0),
+            fec_adapts: false,
+            fec_target: defaults::FEC_TARGET,
         }
     }
 
     pub(crate) fn direction(&self) -> Direction {
         Direction {
             adaptation: self.adapt.then_some(self.adaptation),
-            fec: (self.fec.repair > 0).then_some(self.fec),
+            fec: (self.fec_adapts || self.fec.repair > 0)
+                .then_some(Fec { target: self.fec_adapts.then_some(self.fec_target), ..self.fec }),
             ..self.direction.clone()
         }
     }
@@ -122,7 +139,7 @@ fn ratio(db: Option<i32>, none: &'static str) -> Setting {
 }
 
 /// Keys of `[link]` with `kind = "gprs"`.
-pub(crate) static GPRS: [Key<Gprs>; 8] = [
+pub(crate) static GPRS: [Key<Gprs>; 10] = [
     Key::new(
         "mtu",
         size(MTU_MIN, MTU_MAX),
@@ -182,10 +199,24 @@ pub(crate) static GPRS: [Key<Gprs>; 8] = [
         |gprs: &Gprs| Setting::of(&gprs.stall_length),
         |gprs, s| gprs.stall_length = s.distribution(),
     ),
+    Key::new(
+        "channel",
+        Form::Text(PATH_MAX),
+        "File of the channel over time, seen from the scenario's folder, in place of `block_error` and `ci`: shares of blocks lost or C/I by time.",
+        |gprs: &Gprs| Setting::Text(gprs.channel.clone()),
+        |gprs, s| gprs.channel = s.text(),
+    ),
+    Key::new(
+        "channel_sha256",
+        Form::Text(64),
+        "SHA-256 of that file in hexadecimal: with it another file is refused. Filled in when it is not given.",
+        |gprs: &Gprs| Setting::Text(gprs.channel_sha256.clone()),
+        |gprs, s| gprs.channel_sha256 = s.text().to_ascii_lowercase(),
+    ),
 ];
 
 /// Keys of a direction of a GPRS link.
-pub(crate) static GPRS_WAY: [Key<GprsWay>; 17] = [
+pub(crate) static GPRS_WAY: [Key<GprsWay>; 20] = [
     Key::new(
         "slots",
         count(1, 8),
@@ -261,6 +292,13 @@ pub(crate) static GPRS_WAY: [Key<GprsWay>; 17] = [
         |way, s| way.direction.arq = s.flag(),
     ),
     Key::new(
+        "arq_from",
+        Form::Share(0.0, 1.0),
+        "Share of blocks lost, as reports told it, from which on a new block flow sends lost blocks again; 0 for always.",
+        |way: &GprsWay| Setting::Share(way.direction.arq_from),
+        |way, s| way.direction.arq_from = s.share(),
+    ),
+    Key::new(
         "report_every",
         count(1, 64),
         "Blocks after which a report of what is missing is asked for.",
@@ -275,6 +313,21 @@ pub(crate) static GPRS_WAY: [Key<GprsWay>; 17] = [
         |way, s| way.direction.report_delay = s.time(),
     ),
     Key::new(
+        "fec",
+        Form::Word,
+        "Whether the number of repair blocks is `fec_repair`, or follows the share of blocks lost that reports tell.",
+        |way: &GprsWay| Setting::Word(if way.fec_adapts { "adaptive" } else { "fixed" }),
+        |way, s| way.fec_adapts = s.word() == Some("adaptive"),
+    )
+    .words(&["fixed", "adaptive"]),
+    Key::new(
+        "fec_target",
+        Form::Share(1e-6, 0.5),
+        "Share of groups that may have more losses than repair blocks, where those are adaptive.",
+        |way: &GprsWay| Setting::Share(way.fec_target),
+        |way, s| way.fec_target = s.share(),
+    ),
+    Key::new(
         "fec_data",
         count(1, 32),
         "Data blocks of a group that repair blocks follow.",
@@ -284,7 +337,7 @@ pub(crate) static GPRS_WAY: [Key<GprsWay>; 17] = [
     Key::new(
         "fec_repair",
         count(0, 16),
-        "Repair blocks behind every group, each of which makes good the loss of one; 0 for none.",
+        "Repair blocks behind every group, each of which makes good the loss of one; 0 for none. Until the first report, where they are adaptive.",
         |way: &GprsWay| Setting::of_count(way.fec.repair),
         |way, s| way.fec.repair = s.count(),
     ),

@@ -10,11 +10,13 @@
 mod facts;
 mod opportunities;
 mod rates;
+mod series;
 
 pub use facts::Facts;
 pub(crate) use opportunities::Cursor;
 pub use opportunities::Opportunities;
 pub use rates::RateSeries;
+pub use series::Series;
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ fn fault_41_what_is_no_trace_is_refused_by_line() {
         ("1\n99999999999999999999\n", 2, "no time in whole milliseconds"),
         ("1\n2000000000000\n", 2, "more than any trace lasts"),
         ("\u{1b}[2Jgarbage\n", 1, "`\\u{1b}[2Jgarbage` is no time"),
-        ("time_s,rate_bps\n", 0, "no rates"),
+        ("time_s,rate_bps\n", 0, "no line below it"),
         ("time_s,rate_bps\n1,5\n", 2, "the first time must be 0"),
         ("time_s,rate_bps\n0,5\n0,6\n", 3, "0 s does not come after 0 s"),
         ("time_s,rate_bps\n0,5\n2,6\n1,6\n", 4, "1 s does not come after 2 s"),

@@ -17,6 +17,12 @@ fn decide(rlc: &mut Rlc) -> Vec<News> {
     news
 }
 
+/// The receiver reports, and the sender hears it at once.
+fn hear(rlc: &mut Rlc, ms: u64, scheme: u8, news: &mut Vec<News>) -> (u32, u32) {
+    let report = rlc.report(T(ms));
+    rlc.hear(report, scheme, news)
+}
+
 #[test]
 fn packets_are_complete_in_order_and_done_when_acknowledged() {
     let mut rlc = Rlc::new(true, None);
@@ -26,12 +32,12 @@ fn packets_are_complete_in_order_and_done_when_acknowledged() {
     }
     assert_eq!(decide(&mut rlc), [], "the first is missing, the others wait for it");
     let mut news = Vec::new();
-    assert_eq!(rlc.hear(rlc.report(T(20)), 0, &mut news), (3, 1));
+    assert_eq!(hear(&mut rlc, 20, 0, &mut news), (3, 1));
     assert_eq!(news, []);
     assert_eq!(rlc.again(T(80), false), Some(0));
     rlc.block_ends(0, true);
     assert_eq!(decide(&mut rlc), [News::Complete(0), News::Complete(1), News::Complete(2)]);
-    assert_eq!(rlc.hear(rlc.report(T(100)), 0, &mut news), (1, 0));
+    assert_eq!(hear(&mut rlc, 100, 0, &mut news), (1, 0));
     assert_eq!(news, [News::Done(0), News::Done(1), News::Done(2)]);
     assert!(rlc.is_empty());
 }
@@ -43,11 +49,7 @@ fn a_report_says_nothing_of_blocks_behind_the_last_it_has() {
         let bsn = send(&mut rlc, 0, place);
         rlc.block_ends(bsn, place == 1);
     }
-    assert_eq!(
-        rlc.hear(rlc.report(T(20)), 0, &mut Vec::new()),
-        (2, 1),
-        "blocks 2 and 3 may still be on their way"
-    );
+    assert_eq!(hear(&mut rlc, 20, 0, &mut Vec::new()), (2, 1), "blocks 2 and 3 may still be on their way");
     assert_eq!(rlc.again(T(40), false), Some(0));
     assert_eq!(rlc.again(T(40), false), None);
     assert_eq!(rlc.again(T(40), true), Some(2), "pending ones are sent again when there is nothing else");
@@ -76,7 +78,7 @@ fn the_window_is_full_at_64_blocks() {
     for bsn in 0..64 {
         rlc.block_ends(bsn, true);
     }
-    rlc.hear(rlc.report(T(20)), 0, &mut Vec::new());
+    hear(&mut rlc, 20, 0, &mut Vec::new());
     assert!(rlc.is_empty());
 }
 
@@ -104,7 +106,7 @@ fn without_arq_a_lost_block_breaks_its_packets_only() {
 #[test]
 fn repair_blocks_bring_back_as_many_as_arrive() {
     for (repaired, complete) in [(2, true), (1, false)] {
-        let mut rlc = Rlc::new(false, Some(Fec { data: 4, repair: 2 }));
+        let mut rlc = Rlc::new(false, Some(Fec::fixed(4, 2)));
         for place in 0..4 {
             let bsn = send(&mut rlc, 0, place);
             rlc.block_ends(bsn, place < 2);
@@ -119,4 +121,29 @@ fn repair_blocks_bring_back_as_many_as_arrive() {
         assert!(decide(&mut rlc).contains(&last), "{repaired} of 2 repair blocks");
         assert!(rlc.is_empty());
     }
+}
+
+#[test]
+fn a_report_tells_the_share_lost_before_repair_and_the_sender_remembers_it() {
+    let mut rlc = Rlc::new(false, Some(Fec { target: Some(0.01), ..Fec::fixed(8, 0) }));
+    assert_eq!(rlc.error(), None);
+    let mut report = |lost: u32| {
+        for number in 0..20 {
+            let bsn = send(&mut rlc, 0, number);
+            rlc.block_ends(bsn, number >= lost);
+            rlc.close_group();
+            while let Some(group) = rlc.repair() {
+                rlc.repair_ends(group, true);
+            }
+            decide(&mut rlc);
+        }
+        hear(&mut rlc, 100, 0, &mut Vec::new());
+        rlc.error().expect("a report was heard")
+    };
+    assert_eq!(report(0), 0.0);
+    // Repair blocks follow from the share: groups of one block need none while nothing is lost.
+    let first = report(10);
+    assert!((first - 0.5 * 20.0 / 120.0).abs() < 1e-12, "{first}");
+    let second = report(0);
+    assert!(second < first && second > 0.0, "with the repair blocks more than 20 have ended: {second}");
 }
