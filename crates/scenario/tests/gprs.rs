@@ -55,7 +55,7 @@ fn keys_reach_the_model() {
     assert_eq!(config.stalls.expect("there are stalls").every, Duration::from_secs(60));
     assert_eq!((config.family, config.down.scheme, config.up.scheme), (Family::Edge, 8, 0));
     assert_eq!(config.down.fec, Some(Fec::fixed(8, 2)));
-    assert_eq!(config.up.fec, Some(Fec { target: Some(0.01), ..Fec::fixed(8, 0) }));
+    assert_eq!(config.up.fec, Some(Fec { target: Some(0.001), ..Fec::fixed(8, 0) }));
     assert_eq!(config.down.arq_from, 0.05);
     assert!(config.down.adaptation.is_some() && config.up.adaptation.is_none() && !config.up.arq);
     assert_eq!(config.stations.iter().map(|s| s.queue_packets).collect::<Vec<_>>(), [30, 7]);

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airperf.analysis import gains, panels, retransmissions, sharing
+from airperf.analysis import best, gains, panels, retransmissions, sharing
 from airperf.analysis.tables import Tables
 from airperf.analysis.view import StudyView
 from airperf.plots import airtime, connections, looks, queues
@@ -153,6 +153,11 @@ def _gains(view: StudyView, item: Item) -> Shown | None:
     return _figure(view, item, gain_plots.bars(rows, str(item["x"]), str(item["name"])) if rows else None)
 
 
+def _best(view: StudyView, item: Item) -> Shown | None:
+    """Table: the best level of one factor at each level of another."""
+    return _table(item, best.best(view, item), [str(item["x"]), str(item["over"])])
+
+
 def _table(item: Item, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Shown | None:
     if not rows:
         return None
@@ -170,5 +175,6 @@ KINDS: dict[str, Callable[[StudyView, Item], Shown | None]] = {
     "phases": _phases,
     "retransmissions": _retransmissions,
     "gains": _gains,
+    "best": _best,
 }
 """Kinds of figures and tables that a study may ask for."""

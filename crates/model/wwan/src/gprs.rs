@@ -228,6 +228,11 @@ impl<P> Gprs<P> {
         bearer.ask();
         if !bearer.flying.is_empty() {
             self.events.at(now + BLOCK, Event::End(number));
+        } else if !bearer.rlc.arq() {
+            // A group may have been closed that gets no repair blocks: what it lost stays lost.
+            bearer.rlc.decide(&mut self.news);
+            self.tell(now, number, out);
+            self.settle(now, number);
         }
         self.tick_from(now + BLOCK, number);
     }

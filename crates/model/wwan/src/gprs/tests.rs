@@ -265,6 +265,22 @@ fn redundancy_follows_the_share_of_blocks_lost() {
 }
 
 #[test]
+fn a_group_that_gets_no_repair_blocks_does_not_hold_the_flow() {
+    let mut config = lossy(0.4, false);
+    config.down.fec = Some(Fec { target: Some(0.49), ..Fec::fixed(8, 0) });
+    let mut link = link(config);
+    let mut seen = Seen::default();
+    for number in 0..100 {
+        let now = at(5_000 * u64::from(number));
+        link.poll(now, &mut seen);
+        link.arrive(now, NETWORK, packet(1, 70, number));
+    }
+    link.poll(at(505_000), &mut seen);
+    assert_eq!((seen.delivered.len() + seen.lost.len(), seen.departed), (100, 100));
+    assert!(seen.lost.len() > 10, "some are lost");
+}
+
+#[test]
 fn a_channel_over_time_loses_blocks_when_it_says_so() {
     let channel = crate::Channel::parse("time_s,block_error\n0,0\n1,1\n1.5,0\n2,0\n").expect("a channel");
     let mut config = Config { block_error: BlockError::Series(channel.into()), ..Config::gprs(2) };
