@@ -30,6 +30,55 @@ def test_show_says_what_is_in_a_trace(call: Call, tmp_path: Path) -> None:
     assert shown[4:11] == ["4", "6", "0", "0", "0.012", "12", "12"]
 
 
+def per_second(text: str) -> list[int]:
+    times = [int(line) for line in text.splitlines()]
+    return [sum(1 for ms in times if s * 1000 < ms <= s * 1000 + 1000) for s in range(times[-1] // 1000)]
+
+
+def test_a_series_of_rates_is_written_as_mahimahi_reads_it(call: Call, tmp_path: Path) -> None:
+    rates, out = tmp_path / "rates.csv", tmp_path / "link.down"
+    rates.write_text("time_s,rate_bps\n0,1.2e6\n2,6e6\n4,0\n5,2.4e6\n6,2.4e6\n", encoding="ascii")
+    assert call("link", "export", str(rates), str(out)).code == 0
+    assert per_second(out.read_text()) == [100, 100, 500, 500, 0, 200, 200]
+    shown = [json.loads(call("link", "show", str(path), "--json").out)["traces"][0] for path in (rates, out)]
+    assert shown[0]["mean_bps"] == shown[1]["mean_bps"]
+    assert call("link", "export", str(rates), str(out), "--seconds", "3").code == 0
+    assert per_second(out.read_text()) == [100, 100, 500]
+    lone = tmp_path / "lone.csv"
+    lone.write_text("time_s,rate_bps\n0,1e6\n", encoding="ascii")
+    assert call("link", "export", str(lone), str(out), "--seconds", "60").code == 0
+    assert len(out.read_text().splitlines()) == 5000
+
+
+BUSY = """
+schema = 1
+name = "busy"
+duration = "20s"
+record = { level = "full" }
+link = { kind = "trace", down = { trace = "link.down" }, up = { trace = "link.down" } }
+[[flow]]
+kind = "udp"
+station = "client"
+direction = "down"
+rate = "20Mbit/s"
+"""
+
+
+def test_what_a_busy_link_delivered_is_the_trace_that_drove_it(call: Call, tmp_path: Path) -> None:
+    shutil.copy(TRACES / "synthetic-lte.down", tmp_path / "link.down")
+    (tmp_path / "busy.toml").write_text(BUSY, encoding="ascii")
+    answer = call("run", str(tmp_path / "busy.toml"), "--testbed", "sim", "--out", str(tmp_path / "run"))
+    assert answer.code == 0, answer.err
+    out = tmp_path / "again.down"
+    assert call("link", "export", str(tmp_path / "run"), str(out)).code == 0
+    drove, again = (per_second(path.read_text())[:20] for path in (tmp_path / "link.down", out))
+    # The end of the run is one more, or one less.
+    assert max(abs(a - b) for a, b in zip(drove, again, strict=True)) <= 1, (drove, again)
+    answer = call("link", "export", str(tmp_path / "run"), str(out), "--way", "up")
+    assert answer.code == 2
+    assert "less than 1500 bytes up" in answer.err
+
+
 def test_fault_41_a_file_that_is_no_trace_is_named_with_its_line(call: Call, tmp_path: Path) -> None:
     bad = tmp_path / "bad.down"
     bad.write_text("1\n5\n4\n", encoding="ascii")

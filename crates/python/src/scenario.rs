@@ -4,13 +4,14 @@ use crate::error;
 use airperf_scenario::{Problem, Problems, Scenario, TraceFile, TraceFileError, sweep};
 use pyo3::prelude::*;
 use serde_json::{Map, Value as Json, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Adds the functions to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(expand_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(locate, module)?)?;
+    module.add_function(wrap_pyfunction!(export_trace, module)?)?;
     module.add_function(wrap_pyfunction!(describe_trace, module)?)
 }
 
@@ -102,6 +103,39 @@ fn locate(text: &str, name: &str) -> PyResult<String> {
     Ok(Json::Object(object).to_string())
 }
 
+fn no_trace(path: &Path, wrong: TraceFileError) -> PyErr {
+    match wrong {
+        TraceFileError::Io(error) => error.into(),
+        TraceFileError::Trace(error) => error::problems(Problems(vec![Problem {
+            source: path.display().to_string(),
+            line: error.line.max(1),
+            column: 1,
+            key: String::new(),
+            seen: String::new(),
+            message: error.message,
+            hint: String::new(),
+        }])),
+    }
+}
+
+/// A link trace in Mahimahi's format.
+///
+/// Args:
+///     path: A file in Mahimahi's format, or a series of rates.
+///     until_ms: How much of a series of rates at most, milliseconds.
+///
+/// Returns:
+///     One time in milliseconds per line.
+///
+/// Raises:
+///     ScenarioError: When it is no trace, or carries too little; a JSON list of one, as for check_scenario.
+///     OSError: When it cannot be read.
+#[pyfunction]
+fn export_trace(path: PathBuf, until_ms: u64) -> PyResult<String> {
+    let (_, trace) = TraceFile::read(&path).map_err(|wrong| no_trace(&path, wrong))?;
+    trace.to_mahimahi(until_ms).map_err(|wrong| no_trace(&path, wrong.into()))
+}
+
 /// What is in a link trace.
 ///
 /// Args:
@@ -116,18 +150,7 @@ fn locate(text: &str, name: &str) -> PyResult<String> {
 ///     OSError: When it cannot be read.
 #[pyfunction]
 fn describe_trace(path: PathBuf) -> PyResult<String> {
-    let (file, trace) = TraceFile::read(&path).map_err(|wrong| match wrong {
-        TraceFileError::Io(error) => error.into(),
-        TraceFileError::Trace(error) => error::problems(Problems(vec![Problem {
-            source: path.display().to_string(),
-            line: error.line.max(1),
-            column: 1,
-            key: String::new(),
-            seen: String::new(),
-            message: error.message,
-            hint: String::new(),
-        }])),
-    })?;
+    let (file, trace) = TraceFile::read(&path).map_err(|wrong| no_trace(&path, wrong))?;
     let facts = trace.facts();
     let percentiles = facts.percentiles().map(|(percent, bps)| (format!("p{percent}"), Json::from(bps)));
     let answer = json!({

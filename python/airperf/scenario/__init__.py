@@ -2,7 +2,7 @@
 
 from airperf.scenario.check import Checked, Overrides, check, expand_sweep, parse_overrides, positions
 from airperf.scenario.library import find_scenario, installed
-from airperf.scenario.traces import describe_trace
+from airperf.scenario.traces import describe_trace, export_trace
 
 __all__ = [
     "Checked",
@@ -10,6 +10,7 @@ __all__ = [
     "check",
     "describe_trace",
     "expand_sweep",
+    "export_trace",
     "find_scenario",
     "installed",
     "parse_overrides",

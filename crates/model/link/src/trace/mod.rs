@@ -82,6 +82,17 @@ impl Trace {
         Ok(Self::Opportunities(Arc::new(Opportunities::parse(text)?)))
     }
 
+    /// It in Mahimahi's format, one round, of a series of rates at most `until_ms`.
+    ///
+    /// # Errors
+    /// A series of rates that no schedule can carry ([`Opportunities::of_rates`]).
+    pub fn to_mahimahi(&self, until_ms: u64) -> Result<String, TraceError> {
+        match self {
+            Self::Opportunities(of) => Ok(of.to_text()),
+            Self::Rates(of) => Ok(Opportunities::of_rates(of, until_ms)?.to_text()),
+        }
+    }
+
     /// What there is to say about it.
     pub fn facts(&self) -> Facts {
         match self {

@@ -4,7 +4,10 @@
 //! schedule begins again, its origin moved by the last time, so a first time of 0 falls together with the last.
 //! Left out: Mahimahi's `--once`, under which the link is dead when the schedule is over.
 
-use super::{TraceError, seen, wrong};
+use super::{RateSeries, TraceError, seen, wrong};
+use airperf_units::Time;
+
+const NS_PER_MS: u64 = 1_000_000;
 
 /// Longer than 31 days is a mistake; what is said of every second of a trace must fit memory.
 const LATEST_MS: u64 = 31 * 86_400_000;
@@ -50,6 +53,53 @@ impl Opportunities {
             Some(0) => wrong(0, "every opportunity is at 0 ms; a trace must last for some time"),
             Some(_) => Ok(Self { at_ms: at_ms.into() }),
         }
+    }
+
+    /// The schedule that carries what a series of rates does: an opportunity in the millisecond in which the next 1500
+    /// bytes are complete. It lasts one round of the series, at most until `until_ms`; as Mahimahi repeats a schedule
+    /// from its last opportunity, that one is at the end, and what is left of a packet there makes one or is lost.
+    ///
+    /// # Errors
+    /// A round shorter than a millisecond, one without an end, or one that carries less than half a packet.
+    pub fn of_rates(rates: &RateSeries, until_ms: u64) -> Result<Self, TraceError> {
+        let end_ms = (rates.period_ns() / NS_PER_MS).min(until_ms);
+        if end_ms == 0 || end_ms > LATEST_MS {
+            return wrong(0, format!("a schedule lasts from 1 ms to 31 days, this one {end_ms} ms"));
+        }
+        let mut at_ms = Vec::new();
+        // Bits times nanoseconds per second, so that nothing is rounded.
+        const PACKET: u128 = 1500 * 8 * 1_000_000_000;
+        let mut credit = 0;
+        for ms in 1..=end_ms {
+            let (mut from, end) = ((ms - 1) * NS_PER_MS, ms * NS_PER_MS);
+            while from < end {
+                let (rate, until) = rates.at(Time::from_ns(from));
+                let until = until.as_ns().min(end);
+                credit += u128::from(rate.as_bps()) * u128::from(until - from);
+                from = until;
+            }
+            at_ms.extend(std::iter::repeat_n(ms, (credit / PACKET) as usize));
+            credit %= PACKET;
+        }
+        if at_ms.last() != Some(&end_ms) {
+            if 2 * credit >= PACKET {
+                at_ms.push(end_ms);
+            } else if let Some(last) = at_ms.last_mut() {
+                *last = end_ms;
+            } else {
+                return wrong(0, "it carries less than half a packet of 1500 bytes");
+            }
+        }
+        Ok(Self { at_ms: at_ms.into() })
+    }
+
+    /// The schedule as Mahimahi reads it.
+    pub fn to_text(&self) -> String {
+        self.at_ms.iter().fold(String::new(), |mut text, ms| {
+            text.push_str(&ms.to_string());
+            text.push('\n');
+            text
+        })
     }
 
     /// The times of one round, in milliseconds, never decreasing; never empty.

@@ -85,3 +85,29 @@ fn a_cursor_goes_round_and_finds_the_first_after_any_time() {
     let first = |now| of.time_ms(of.first_after(now));
     assert_eq!([0, 1, 2, 4, 5, 6, 9, 10].map(first), [2, 2, 5, 5, 7, 7, 10, 12]);
 }
+
+#[test]
+fn a_series_of_rates_and_its_schedule_carry_the_same() {
+    let text = "time_s,rate_bps\n0,1e6\n3,12345678\n7.5,0\n8.25,40e3\n12,25e6\n14,333333\n";
+    let Ok(Trace::Rates(rates)) = Trace::parse(text) else { panic!("a series") };
+    let schedule = Opportunities::of_rates(&rates, u64::MAX).expect("a schedule");
+    assert_eq!(schedule.period_ms(), 16_000);
+    let Ok(Trace::Opportunities(again)) = Trace::parse(&schedule.to_text()) else { panic!("a schedule") };
+    assert_eq!(*again, schedule, "written and read");
+    let mut bits = 0.0;
+    for second in 0..16 {
+        for ms in second * 1000..(second + 1) * 1000 {
+            bits += rates.at(airperf_units::Time::from_ns(ms * 1_000_000)).0.as_bps() as f64 / 1e3;
+        }
+        let carried = schedule.at_ms().iter().filter(|&&at| at <= (second + 1) * 1000).count() as f64 * 12e3;
+        assert!((carried - bits).abs() <= 12e3, "{carried} of {bits} bits after second {second}");
+    }
+    let half = Opportunities::of_rates(&rates, 8_000).expect("half a schedule");
+    assert_eq!(half.period_ms(), 8_000, "the end stays the end, in a pause too");
+    for (text, until_ms) in
+        [("time_s,rate_bps\n0,5\n1,5\n", u64::MAX), ("time_s,rate_bps\n0,1e6\n", u64::MAX)]
+    {
+        let Ok(Trace::Rates(rates)) = Trace::parse(text) else { panic!("a series") };
+        assert!(Opportunities::of_rates(&rates, until_ms).is_err(), "{text}");
+    }
+}
