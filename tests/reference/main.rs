@@ -6,8 +6,8 @@
 
 use airperf_analyze::capture as analyze;
 use airperf_record::{
-    ConnectionRow, ExchangeRow, FlowRow, FrameRow, LagRow, PacketRow, PageRow, QueueRow, Row, SCHEMA_VERSION,
-    capture, load,
+    ConnectionRow, ExchangeRow, FlowRow, FrameRow, LagRow, ObjectRow, PacketRow, PageRow, QueueRow, Row,
+    SCHEMA_VERSION, capture, load,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -65,6 +65,7 @@ fn the_page_of_records_says_what_the_files_say() {
             table::<PageRow>(),
             table::<QueueRow>(),
             table::<FlowRow>(),
+            table::<ObjectRow>(),
             table::<LagRow>(),
         ]),
     );

@@ -1,7 +1,7 @@
 //! Scenarios, sweeps and positions for Python.
 
 use crate::error;
-use airperf_scenario::{Problem, Problems, Scenario, TraceFile, TraceFileError, sweep};
+use airperf_scenario::{NamedFile, PageFile, Problem, Problems, Scenario, TraceFileError, sweep};
 use pyo3::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(expand_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(locate, module)?)?;
     module.add_function(wrap_pyfunction!(export_trace, module)?)?;
-    module.add_function(wrap_pyfunction!(describe_trace, module)?)
+    module.add_function(wrap_pyfunction!(describe_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(describe_page, module)?)
 }
 
 /// Reads a scenario with overrides applied.
@@ -132,7 +133,7 @@ fn no_trace(path: &Path, wrong: TraceFileError) -> PyErr {
 ///     OSError: When it cannot be read.
 #[pyfunction]
 fn export_trace(path: PathBuf, until_ms: u64) -> PyResult<String> {
-    let (_, trace) = TraceFile::read(&path).map_err(|wrong| no_trace(&path, wrong))?;
+    let (_, trace) = NamedFile::read_trace(&path).map_err(|wrong| no_trace(&path, wrong))?;
     trace.to_mahimahi(until_ms).map_err(|wrong| no_trace(&path, wrong.into()))
 }
 
@@ -150,7 +151,7 @@ fn export_trace(path: PathBuf, until_ms: u64) -> PyResult<String> {
 ///     OSError: When it cannot be read.
 #[pyfunction]
 fn describe_trace(path: PathBuf) -> PyResult<String> {
-    let (file, trace) = TraceFile::read(&path).map_err(|wrong| no_trace(&path, wrong))?;
+    let (file, trace) = NamedFile::read_trace(&path).map_err(|wrong| no_trace(&path, wrong))?;
     let facts = trace.facts();
     let percentiles = facts.percentiles().map(|(percent, bps)| (format!("p{percent}"), Json::from(bps)));
     let answer = json!({
@@ -163,4 +164,39 @@ fn describe_trace(path: PathBuf) -> PyResult<String> {
         "longest_gap_s": facts.longest_gap_s,
     });
     Ok(answer.to_string())
+}
+
+/// What is in a page file, or made up from it.
+///
+/// Args:
+///     text: The file, TOML.
+///     name: What to call it in messages, usually its path.
+///
+/// Returns:
+///     JSON: "name", "seed" (of the contents of a page by its statistics, else null), "hosts" (objects with "name" and
+///     "tls") and "objects" (objects with "host", "bytes", "packed_bytes", "found_in", "found_at" and "think_ns"), the first
+///     object being the page itself.
+///
+/// Raises:
+///     ScenarioError: With every problem; a JSON list of objects as for check_scenario.
+#[pyfunction]
+fn describe_page(text: &str, name: &str) -> PyResult<String> {
+    let PageFile { name, page, seed } = PageFile::parse(text, name).map_err(error::problems)?;
+    let hosts: Vec<Json> =
+        page.hosts.iter().map(|host| json!({"name": host.name, "tls": host.tls})).collect();
+    let objects: Vec<Json> = page
+        .objects
+        .iter()
+        .map(|object| {
+            json!({
+                "host": object.host,
+                "bytes": object.bytes,
+                "packed_bytes": object.packed_bytes,
+                "found_in": object.found_in,
+                "found_at": object.found_at,
+                "think_ns": object.think.as_ns(),
+            })
+        })
+        .collect();
+    Ok(json!({"name": name, "seed": seed, "hosts": hosts, "objects": objects}).to_string())
 }

@@ -38,8 +38,8 @@ pub use manifest::{
 };
 pub use rows::{
     CONNECTION_CLASSES, ConnectionRow, ERROR_PHASES, ExchangeRow, FLOW_KINDS, FRAME_KINDS, FRAME_OUTCOMES,
-    FlowRow, FrameRow, LAG_KINDS, LagRow, PACKET_FATES, PACKET_KINDS, PAGE_OUTCOMES, PacketRow, PageRow,
-    QueueRow, SNIFFER_VIEWS,
+    FlowRow, FrameRow, LAG_KINDS, LagRow, OBJECT_SOURCES, ObjectRow, PACKET_FATES, PACKET_KINDS,
+    PAGE_OUTCOMES, PacketRow, PageRow, QueueRow, SNIFFER_VIEWS,
 };
 pub use run::{Options, RunWriter};
 pub use sequence::Sequence;

@@ -26,6 +26,8 @@ pub const CONNECTION_CLASSES: &[&str] = &["syn_fin", "syn_rst", "syn_no_synack",
 pub const ERROR_PHASES: &[&str] = &["connect", "send", "reply", "receive", "reset"];
 /// Words of `pages.outcome`.
 pub const PAGE_OUTCOMES: &[&str] = &["complete", "incomplete", "given_up", "unfinished"];
+/// Words of `objects.source`.
+pub const OBJECT_SOURCES: &[&str] = &["asked", "pushed"];
 /// Words of `flows.kind`.
 pub const FLOW_KINDS: &[&str] = &["tcp", "udp", "video", "audio"];
 /// Words of `lag.what`.
@@ -175,7 +177,7 @@ table! {
 
 table! {
     /// One page: an object and those it embeds; rows are in the order in which the pages ended. Only runs with clients
-    /// that fetch pages have this table.
+    /// that fetch pages, or with browsers, have this table.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PageRow in "pages.parquet" {
         /// Client station.
@@ -201,6 +203,44 @@ table! {
         /// `complete`, `incomplete` when a request failed, `given_up` when the user lost patience, or `unfinished` at
         /// the end of the run.
         pub outcome: &'static str => PAGE_OUTCOMES,
+    }
+}
+
+table! {
+    /// One object of a page that a browser loaded; rows are in the order in which the loads ended and of the page. The file
+    /// is there when the scenario has browsers.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ObjectRow in "objects.parquet" {
+        /// Client station.
+        pub client: u16,
+        /// Number of the load among the browser's, from 0 (`pages.session`).
+        pub load: u32,
+        /// Place of the object in the page, from 0.
+        pub object: u32,
+        /// Place of its host among the page's.
+        pub host: u32,
+        /// The object that names it; null for the page itself.
+        pub found_in: Option<u32>,
+        /// When its server's address was asked for on its behalf; null where it was known or being asked for.
+        pub looked_up_ns: Option<u64> = "ns",
+        /// When it was found to be needed; null if it never was.
+        pub found_ns: Option<u64> = "ns",
+        /// When it was asked for; null if it was not.
+        pub sent_ns: Option<u64> = "ns",
+        /// First octet of the response at the browser.
+        pub first_byte_ns: Option<u64> = "ns",
+        /// When it was there and needed.
+        pub done_ns: Option<u64> = "ns",
+        /// The connection that brought it (`connections.connection`).
+        pub connection: Option<u64>,
+        /// `asked`, or `pushed` when it was sent before it was asked for.
+        pub source: &'static str => OBJECT_SOURCES,
+        /// Octets of its body.
+        pub body_bytes: u32 = "B",
+        /// Octets of the request.
+        pub request_bytes: u32 = "B",
+        /// Octets of response received, headers included.
+        pub response_bytes: u32 = "B",
     }
 }
 

@@ -4,6 +4,7 @@
 //! noted. Left out: checks of single values; those are in the tables of [`crate::keys`].
 
 mod assemble;
+mod browser;
 mod link;
 mod relations;
 mod session;
@@ -12,6 +13,7 @@ mod traffic;
 use crate::document::{self, Table, Value};
 use crate::files::Folder;
 use crate::keys::access::ACCESS;
+use crate::keys::browser::BROWSER;
 use crate::keys::client::{CLIENT, Client, RADIO, STATION, Station};
 use crate::keys::gprs::GPRS;
 use crate::keys::link::{ETHERNET, SWITCH, WIFI};
@@ -29,7 +31,7 @@ use serde_json::Value as Json;
 /// Longer texts are not scenarios.
 const MAX_BYTES: usize = 1 << 20;
 /// Tables at the top of a scenario.
-const TABLES: [&str; 7] = ["link", "tcp", "server", "client", "flow", "record", "emu"];
+const TABLES: [&str; 8] = ["link", "tcp", "server", "client", "flow", "browser", "record", "emu"];
 
 /// All tables as read: every value is in its range, absent and wrong ones are at their defaults.
 struct Parts {
@@ -40,6 +42,7 @@ struct Parts {
     server_station: Station,
     clients: Vec<ClientPart>,
     flows: Vec<traffic::FlowPart>,
+    browsers: Vec<browser::BrowserPart>,
     record: RecordSettings,
     emu: EmuSettings,
 }
@@ -130,8 +133,9 @@ fn read(root: &Table, folder: &Folder, findings: &mut Findings) -> Parts {
         }
     }
     let flows = traffic::read(root, &link, &clients, top.duration, &mut stations, findings);
-    if tcp.config.back_pressure && !flows.is_empty() {
-        let message = "back-pressure is not modelled for the senders of a [[flow]]";
+    let browsers = browser::read(root, &link, folder, &mut stations, findings);
+    if tcp.config.back_pressure && !(flows.is_empty() && browsers.is_empty()) {
+        let message = "back-pressure is not modelled for a [[flow]] or a [[browser]]";
         let place = tcp_section.place_of("back_pressure");
         findings.problem(place, "tcp.back_pressure", message, "leave one of the two out");
     }
@@ -145,7 +149,7 @@ fn read(root: &Table, folder: &Folder, findings: &mut Findings) -> Parts {
         let place = tcp_section.place_of("back_pressure");
         findings.problem(place, "tcp.back_pressure", message, "leave it out, or take another link");
     }
-    Parts { top, link, tcp, server, server_station, clients, flows, record, emu }
+    Parts { top, link, tcp, server, server_station, clients, flows, browsers, record, emu }
 }
 
 fn names<T>(keys: &'static [Key<T>]) -> impl Iterator<Item = &'static str> {
@@ -172,6 +176,7 @@ pub(crate) fn home(key: &str, found_in: &str) -> Option<&'static str> {
         ("tcp", "[tcp]", has(&TCP, key)),
         ("client", "[[client]]", has(&CLIENT, key)),
         ("server", "[server]", has(&SERVER, key)),
+        ("browser", "[[browser]]", has(&BROWSER, key)),
         ("flow", "[[flow]]", has(&FLOW, key)),
         ("tcp flow", "a [[flow]] of kind \"tcp\"", has(&TCP_FLOW, key)),
         ("udp flow", "a [[flow]] of kind \"udp\"", has(&UDP_FLOW, key)),
@@ -220,15 +225,21 @@ fn read_station(
     let queue = link.queue_packets(section.path == "server");
     let own = *into.queue_packets.get_or_insert(queue);
     relations::shared_queue(section, link, own == queue, findings);
-    let table =
-        ["server", "flow"].into_iter().find(|name| section.path.starts_with(name)).unwrap_or("client");
+    let table = ["server", "flow", "browser"]
+        .into_iter()
+        .find(|name| section.path.starts_with(name))
+        .unwrap_or("client");
     section.reject_unknown(&known, |key| home(key, table), findings);
 }
 
-/// Every `[[client]]` with its path and place; none at all is a problem unless there is a `[[flow]]`.
+/// Every `[[client]]` with its path and place; none at all is a problem unless there is a `[[flow]]` or a `[[browser]]`.
 fn client_tables<'a>(root: &'a Table, findings: &mut Findings) -> Vec<(String, &'a Place, &'a Table)> {
-    if root.get("client").is_none() && root.get("flow").is_none() {
-        findings.missing(&Place::default(), "client", "at least one table [[client]] or [[flow]]");
+    if ["client", "flow", "browser"].iter().all(|name| root.get(name).is_none()) {
+        findings.missing(
+            &Place::default(),
+            "client",
+            "at least one table [[client]], [[flow]] or [[browser]]",
+        );
     }
     list_of_tables(root, "client", "once for each kind of client", findings)
 }

@@ -64,6 +64,16 @@ impl Estimate {
             packets += begun * PACKETS_PER_CONNECTION + requests * per_request;
             bytes += requests * (reply + request);
         }
+        for browser in &scenario.browsers {
+            let loads = f64::from(browser.loads);
+            let objects = loads * browser.page.objects.len() as f64;
+            let headers = f64::from(browser.config.request_bytes + browser.config.reply_header_bytes);
+            let octets = loads * browser.page.bytes() as f64 + objects * headers;
+            connections += loads * browser.page.hosts.len() as f64 * f64::from(browser.config.connections);
+            exchanges += objects;
+            packets += connections * PACKETS_PER_CONNECTION + 2.0 * objects + 1.5 * octets / segment;
+            bytes += octets;
+        }
         for flow in &scenario.flows {
             let (sent, each) = datagrams(scenario, flow);
             packets += sent;

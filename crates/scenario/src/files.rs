@@ -1,6 +1,6 @@
-//! The files that a scenario names: the traces of its link.
+//! The files that a scenario names: the traces of its link, the pages of its browsers.
 //!
-//! A path is seen from the folder of the scenario's own file. A run keeps a copy of every trace under a name made of
+//! A path is seen from the folder of the scenario's own file. A run keeps a copy of every file under a name made of
 //! its SHA-256, so that it can be repeated from its folder alone. Left out: writing; the testbeds do.
 
 use airperf_link::trace::{Trace, TraceError};
@@ -11,17 +11,32 @@ use std::path::{Path, PathBuf};
 /// A trace larger than this is refused: days of the fastest links are smaller.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A trace's file as it was read.
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A trace of a link.
+    Trace,
+    /// A page.
+    Page,
+}
+
+/// A file that a scenario names, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TraceFile {
+pub struct NamedFile {
+    /// What it is.
+    pub kind: Kind,
     /// SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,
     /// What it holds.
     pub text: String,
 }
 
-fn name_of(sha256: &str) -> String {
-    format!("trace-{}.txt", sha256.get(..16).unwrap_or(sha256))
+fn name_of(kind: Kind, sha256: &str) -> String {
+    let short = sha256.get(..16).unwrap_or(sha256);
+    match kind {
+        Kind::Trace => format!("trace-{short}.txt"),
+        Kind::Page => format!("page-{short}.toml"),
+    }
 }
 
 /// The SHA-256 of a text, in hexadecimal.
@@ -40,20 +55,20 @@ pub enum TraceFileError {
     Trace(#[from] TraceError),
 }
 
-impl TraceFile {
+impl NamedFile {
     /// Reads a trace by itself, and what there is in it.
     ///
     /// # Errors
     /// A file that cannot be read or is no trace.
-    pub fn read(path: &Path) -> std::result::Result<(Self, Trace), TraceFileError> {
+    pub fn read_trace(path: &Path) -> std::result::Result<(Self, Trace), TraceFileError> {
         let text = read(path)?;
         let trace = Trace::parse(&text)?;
-        Ok((Self { sha256: sha256(text.as_bytes()), text }, trace))
+        Ok((Self { kind: Kind::Trace, sha256: sha256(text.as_bytes()), text }, trace))
     }
 
     /// What its copy in a run directory is called.
     pub fn name(&self) -> String {
-        name_of(&self.sha256)
+        name_of(self.kind, &self.sha256)
     }
 }
 
@@ -83,10 +98,10 @@ impl Folder {
     }
 
     /// Reads a file that is called `path` and, if that is known, has this SHA-256.
-    pub(crate) fn read(&self, path: &str, sha256: &str) -> Result<String> {
+    pub(crate) fn read(&self, kind: Kind, path: &str, sha256: &str) -> Result<String> {
         match self {
             Self::Beside(folder) => read(&folder.join(path)),
-            Self::Run(folder) => read(&folder.join(name_of(sha256))),
+            Self::Run(folder) => read(&folder.join(name_of(kind, sha256))),
         }
     }
 }

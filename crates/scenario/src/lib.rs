@@ -9,7 +9,7 @@
 //! - [`sweep`]: the lists and ranges of an experiment's factors.
 //! - [`Scenario`]: the typed result; [`Problem`]: what is wrong and where.
 //!
-//! Left out: files but for the traces that a link names (the caller reads them), studies and their targets (Python's), and anything that
+//! Left out: files but for the traces and pages that a scenario names (the caller reads them), studies and their targets (Python's), and anything that
 //! runs.
 
 mod build;
@@ -20,6 +20,7 @@ mod files;
 mod keys;
 mod link;
 mod locate;
+mod page;
 mod problem;
 pub mod quantity;
 mod reader;
@@ -30,14 +31,15 @@ pub mod sweep;
 
 pub use airperf_http::{AdmissionConfig, Policy as AdmissionPolicy, Refusal};
 pub use estimate::Estimate;
-pub use files::{TraceFile, TraceFileError};
+pub use files::{Kind as FileKind, NamedFile, TraceFileError};
 pub use link::{LinkConfig, OverLink, Radio};
 pub use locate::locate;
+pub use page::PageFile;
 pub use problem::{Problem, Problems, Warning};
 pub use reference::reference;
 pub use scenario::{
-    Client, ClientProgram, EmuSettings, Flow, Level, RecordSettings, Role, Scenario, Server, ServerProgram,
-    Station,
+    Browser, Client, ClientProgram, EmuSettings, Flow, Level, RecordSettings, Role, Scenario, Server,
+    ServerProgram, Station,
 };
 
 #[cfg(test)]

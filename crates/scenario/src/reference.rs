@@ -3,6 +3,7 @@
 //! Left out: the words around the tables, which stand in the page itself.
 
 use crate::keys::access::{ACCESS, Access, GENERIC_WAY, TRACE_WAY, WAY, Way};
+use crate::keys::browser::{BROWSER, Browser};
 use crate::keys::client::{CLIENT, Client, RADIO, STATION, Station};
 use crate::keys::gprs::{GPRS, GPRS_WAY, Gprs};
 use crate::keys::link::{ETHERNET, Ethernet, KIND, Kind, SWITCH, Switch, WIFI, Wifi};
@@ -10,6 +11,7 @@ use crate::keys::run::{EMU, RECORD, TOP, Top};
 use crate::keys::server::{SERVER, Server};
 use crate::keys::tcp::{TCP, Tcp};
 use crate::keys::traffic::{FLOW, Flow, STREAM_FLOW, TCP_FLOW, UDP_FLOW};
+use crate::page::{HEAD, Head, LISTED, Listed, STATISTICS, Statistics};
 use crate::setting::Key;
 use crate::{EmuSettings, RecordSettings};
 use serde_json::Value as Json;
@@ -53,6 +55,8 @@ pub fn reference() -> String {
     section(&mut page, "", "With `kind = \"tcp\"`:", &TCP_FLOW, &Flow::default(), &[]);
     section(&mut page, "", "With `kind = \"udp\"`:", &UDP_FLOW, &Flow::default(), &[]);
     section(&mut page, "", "With `kind = \"stream\"`:", &STREAM_FLOW, &Flow::default(), &[]);
+    let text = "One table for each station whose user loads a page. Beside these keys it takes those of a station above. Only the simulated\ntestbed reads it; `airperf browse` loads pages with a real browser.";
+    section(&mut page, "`[[browser]]`", text, &BROWSER, &Browser::default(), &[]);
     section(&mut page, "`[record]`", "", &RECORD, &RecordSettings::default(), &[]);
     section(
         &mut page,
@@ -62,6 +66,11 @@ pub fn reference() -> String {
         &EmuSettings::default(),
         &[],
     );
+    let text = "A `[[browser]]` loads a page that a file of its own describes; `airperf host` and `airperf browse --site` take such a file too.\nIt says either what is known of the page, and the rest is made up, or every object.\n\nAlways:";
+    section(&mut page, "Page files", text, &HEAD, &Head::default(), &[]);
+    section(&mut page, "", "Of a page by its statistics:", &STATISTICS, &Statistics::default(), &[]);
+    let text = "Object by object, in each `[[object]]`; the first is the page itself:";
+    section(&mut page, "", text, &LISTED, &Listed::default(), &[]);
     page
 }
 

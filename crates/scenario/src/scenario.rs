@@ -3,15 +3,17 @@
 //! Left out: reading (see [`crate::build`]) and running (the testbeds').
 
 use crate::estimate::Estimate;
-use crate::files::{Folder, TraceFile};
+use crate::files::{Folder, NamedFile};
 use crate::link::LinkConfig;
 use crate::problem::{Problems, Warning};
+use airperf_http::browser::{BrowserConfig, Page};
 use airperf_http::{ClientConfig, ServerConfig};
 use airperf_link::StationId;
 use airperf_units::Duration;
 use airperf_workload::{FlowConfig, Playout};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
+use std::sync::Arc;
 
 /// One situation, checked and ready to run.
 #[derive(Clone, Debug)]
@@ -36,14 +38,16 @@ pub struct Scenario {
     pub clients: Vec<Client>,
     /// What else goes over the link, in the order of the text.
     pub flows: Vec<Flow>,
+    /// Who loads pages, in the order of the text.
+    pub browsers: Vec<Browser>,
     /// Every station; its index is its id on the link. The server is station 0.
     pub stations: Vec<Station>,
     /// What to write down.
     pub record: RecordSettings,
     /// What only the emulated testbed reads.
     pub emu: EmuSettings,
-    /// The traces of the link, each once.
-    pub traces: Vec<TraceFile>,
+    /// The files that are named, each once.
+    pub files: Vec<NamedFile>,
     /// Odd but possible; a caller with a user asks before it goes on.
     pub warnings: Vec<Warning>,
     /// The text it was read from, overrides not applied.
@@ -116,6 +120,25 @@ pub struct Flow {
     pub config: FlowConfig,
     /// Who plays it, if anybody does.
     pub playout: Option<Playout>,
+}
+
+/// A station whose user loads a page, again and again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Browser {
+    /// Its station.
+    pub station: StationId,
+    /// What the page is called.
+    pub name: String,
+    /// The page.
+    pub page: Arc<Page>,
+    /// The browser, and the proxy that helps it.
+    pub config: Arc<BrowserConfig>,
+    /// When the first load begins.
+    pub start: Duration,
+    /// How often it is loaded.
+    pub loads: u32,
+    /// From the end of a load to the beginning of the next.
+    pub pause: Duration,
 }
 
 /// How much a run writes down.
@@ -269,7 +292,7 @@ impl Scenario {
         crate::build::rebuild(resolved, name, &Folder::of(name))
     }
 
-    /// The scenario of the run in `directory`, whose manifest has this [`Scenario::resolved`] form: the traces it names
+    /// The scenario of the run in `directory`, whose manifest has this [`Scenario::resolved`] form: the files it names
     /// are read from there.
     ///
     /// # Errors
@@ -295,6 +318,10 @@ impl Scenario {
         self.tcp.check().map_err(|error| error.to_string())?;
         self.server.http.check().map_err(|error| error.to_string())?;
         self.flows.iter().try_for_each(|flow| flow.config.check().map_err(|error| error.to_string()))?;
+        self.browsers.iter().try_for_each(|browser| {
+            browser.page.check().map_err(|error| error.to_string())?;
+            browser.config.check().map_err(|error| error.to_string())
+        })?;
         self.clients.iter().try_for_each(|client| {
             client.http.check().map_err(|error| error.to_string())?;
             client.workload.check().map_err(|error| error.to_string())

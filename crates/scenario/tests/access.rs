@@ -85,7 +85,7 @@ fn a_trace_is_found_beside_its_scenario_and_in_a_run() {
     assert!(matches!(config.up.capacity, Capacity::Opportunities { size: OpportunitySize::Plain, .. }));
 
     // Both directions have the same file: a run keeps it once.
-    let [file] = &scenario.traces[..] else { panic!("{} files", scenario.traces.len()) };
+    let [file] = &scenario.files[..] else { panic!("{} files", scenario.files.len()) };
     assert_eq!(scenario.resolved()["link"]["down"]["sha256"], file.sha256.as_str());
     let run = folder.0.join("run");
     std::fs::create_dir_all(&run).expect("a folder for the run");
@@ -102,7 +102,7 @@ fn another_trace_is_another_scenario() {
     let folder = Folder::new("other", "1\n5\n21\n");
     let other = folder.parse(&[]).expect("a scenario");
     assert_ne!(one.sha256(), other.sha256());
-    let hash = one.traces[0].sha256.clone();
+    let hash = one.files[0].sha256.clone();
     let problems = folder.parse(&[("link.down.sha256", &hash)]).expect_err("it is not the trace named");
     assert!(problems[0].message.contains("the file has the SHA-256"), "{problems:?}");
 }

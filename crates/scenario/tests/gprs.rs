@@ -114,7 +114,7 @@ fn a_channel_is_read_from_its_file_and_kept_by_its_hash() {
     let LinkConfig::Gprs(config) = &scenario.link else { panic!("another link") };
     let BlockError::Series(channel) = &config.block_error else { panic!("{:?}", config.block_error) };
     assert_eq!(channel.steps(), [(0, 14.0), (5_000_000_000, -3.0)]);
-    let [copy] = &scenario.traces[..] else { panic!("{:?}", scenario.traces) };
+    let [copy] = &scenario.files[..] else { panic!("{:?}", scenario.files) };
     assert_eq!(scenario.resolved()["link"]["channel_sha256"], copy.sha256.as_str());
     for (channel, more, key, message) in [
         ("time_s,ci\n0,14\n", vec![], "link.channel", "the heading is neither"),

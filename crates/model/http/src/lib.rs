@@ -3,9 +3,11 @@
 //! A [`Client`] and a [`Session`] are the two programs' views of one connection; [`Cpu`] is the processor
 //! that a server's processes share. SANS-IO: time is an argument, octets are counts.
 //!
-//! Left out: TLS, HTTP/2, and which requests a user makes when: that is `airperf-workload`'s.
+//! A [`browser::PageLoad`] is a page's load by a browser, from all its hosts. Left out: the octets of TLS and HTTP/2, and which pages
+//! a user wants when: that is `airperf-workload`'s.
 
 mod admission;
+pub mod browser;
 mod client;
 mod config;
 mod cpu;

@@ -3,10 +3,12 @@
 //! Left out: anything that could fail; the parts have been checked.
 
 use super::Parts;
+use super::browser::BrowserPart;
 use super::link::{Link, WAYS};
 use super::traffic::FlowPart;
-use crate::files::TraceFile;
+use crate::files::{Kind as FileKind, NamedFile};
 use crate::keys::access::{ACCESS, Access, Way};
+use crate::keys::browser::BROWSER;
 use crate::keys::client::{CLIENT, RADIO, STATION, Station as StationPart};
 use crate::keys::gprs::{GPRS, GPRS_WAY, GprsWay};
 use crate::keys::link::{ETHERNET, KIND, Kind, SWITCH, WIFI};
@@ -16,7 +18,7 @@ use crate::keys::tcp::{TCP, Tcp};
 use crate::keys::traffic::{FLOW, Flow as FlowKeys};
 use crate::scenario::object;
 use crate::setting::Key;
-use crate::{Client, Flow, LinkConfig, Role, Scenario, Server, Station};
+use crate::{Browser, Client, Flow, LinkConfig, Role, Scenario, Server, Station};
 use airperf_link::StationId;
 use airperf_link::access::{AccessConfig, AccessStation};
 use airperf_link::ethernet::EthernetStation;
@@ -24,13 +26,15 @@ use airperf_units::Time;
 use airperf_wifi::{Fade, StationConfig};
 use airperf_workload::FlowConfig;
 use serde_json::Value as Json;
+use std::sync::Arc;
 
 pub(super) fn assemble(parts: Parts) -> Scenario {
     let resolved = resolve(&parts);
-    let Parts { top, link, tcp, server, server_station, clients, flows, record, emu } = parts;
+    let Parts { top, link, tcp, server, server_station, clients, flows, browsers, record, emu } = parts;
     let each: Vec<&StationPart> = std::iter::once(&server_station)
         .chain(clients.iter().map(|client| &client.station))
         .chain(flows.iter().filter_map(|part| part.station.as_ref()))
+        .chain(browsers.iter().map(|part| &part.station))
         .collect();
     let stations: Vec<Station> = (0..)
         .zip(&each)
@@ -39,9 +43,14 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
             role: if id == 0 { Role::Server } else { Role::Client },
         })
         .collect();
-    let traces = traces(&link);
+    let files = files(&link, &browsers);
+    let first = each.len() - browsers.len();
     let link = finish(link, &each);
     let tcp = clamp(tcp, &link);
+    let server_http = server.finish();
+    let browsers =
+        (first..).zip(&browsers).map(|(id, part)| browser(id as u16, part, server_http.reply_header_bytes));
+    let browsers = browsers.collect();
     let flows = place_flows(&flows, &stations, clients.len());
     let clients = (1..)
         .zip(&clients)
@@ -59,13 +68,14 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
         seed: top.seed,
         link,
         tcp,
-        server: Server { station: StationId(0), http: server.finish(), tick_phase: server.tick_phase },
+        server: Server { station: StationId(0), http: server_http, tick_phase: server.tick_phase },
         clients,
         flows,
+        browsers,
         stations,
         record,
         emu,
-        traces,
+        files,
         warnings: Vec::new(),
         text: String::new(),
         resolved,
@@ -169,24 +179,52 @@ fn queues(stations: &[&StationPart], server: u32, client: u32) -> impl Iterator<
     stations.iter().enumerate().map(move |(id, part)| part.queue_packets.unwrap_or(of_link(id)))
 }
 
-/// The traces of a link, each once.
-fn traces(link: &Link) -> Vec<TraceFile> {
+/// A browser at its station.
+fn browser(station: u16, part: &BrowserPart, reply_header_bytes: u32) -> Browser {
+    let keys = &part.browser;
+    let (page, name) = match &keys.read {
+        Some((file, _)) => (file.page.clone(), file.name.clone()),
+        None => Default::default(),
+    };
+    Browser {
+        station: StationId(station),
+        name,
+        page: Arc::new(page),
+        config: Arc::new(keys.finish(reply_header_bytes)),
+        start: keys.start,
+        loads: keys.loads,
+        pause: keys.pause,
+    }
+}
+
+/// The files that are named, each once.
+fn files(link: &Link, browsers: &[BrowserPart]) -> Vec<NamedFile> {
+    let mut files = traces(link);
+    files.extend(browsers.iter().filter_map(|part| {
+        let (_, text) = part.browser.read.as_ref()?;
+        Some(NamedFile { kind: FileKind::Page, sha256: part.browser.sha256.clone(), text: text.clone() })
+    }));
+    files.sort_by_key(NamedFile::name);
+    files.dedup();
+    files
+}
+
+/// The traces of a link.
+fn traces(link: &Link) -> Vec<NamedFile> {
+    let trace = |sha256: &str, text: &str| NamedFile {
+        kind: FileKind::Trace,
+        sha256: sha256.to_owned(),
+        text: text.to_owned(),
+    };
     let access = match link {
         Link::Access(access) => access,
         Link::Gprs(gprs) => {
-            let (sha256, read) = (&gprs.channel_sha256, gprs.read.as_ref());
-            let file = |(_, text): &(_, String)| TraceFile { sha256: sha256.clone(), text: text.clone() };
-            return read.map(file).into_iter().collect();
+            return gprs.read.iter().map(|(_, text)| trace(&gprs.channel_sha256, text)).collect();
         }
         _ => return Vec::new(),
     };
-    let file = |way: &Way| {
-        let (_, text) = way.read.as_ref()?;
-        Some(TraceFile { sha256: way.sha256.clone(), text: text.clone() })
-    };
-    let mut files: Vec<TraceFile> = [&access.down, &access.up].into_iter().filter_map(file).collect();
-    files.dedup();
-    files
+    let file = |way: &Way| Some(trace(&way.sha256, &way.read.as_ref()?.1));
+    [&access.down, &access.up].into_iter().filter_map(file).collect()
 }
 
 fn wired(stations: &[&StationPart], queue_packets: u32) -> Vec<EthernetStation> {
@@ -243,6 +281,11 @@ fn resolve(parts: &Parts) -> Json {
         .iter()
         .map(|part| object(shown(&CLIENT, &part.client).chain(station(&part.station))))
         .collect();
+    let browsers: Vec<Json> = parts
+        .browsers
+        .iter()
+        .map(|part| object(shown(&BROWSER, &part.browser).chain(station(&part.station))))
+        .collect();
     let tables = [
         ("link", link),
         ("tcp", object(shown(&TCP, &parts.tcp))),
@@ -251,7 +294,8 @@ fn resolve(parts: &Parts) -> Json {
         ("emu", object(shown(&EMU, &parts.emu))),
     ];
     // Lists that are empty are left out: none is to be written in a scenario.
-    let lists = [("client", clients), ("flow", flows)].into_iter().filter(|(_, list)| !list.is_empty());
+    let lists = [("client", clients), ("flow", flows), ("browser", browsers)];
+    let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
     let lists = lists.map(|(name, list)| (name, Json::Array(list)));
     let tables = tables.into_iter().chain(lists).map(|(name, table)| (name.to_owned(), table));
     object(shown(&TOP, &parts.top).chain(tables))

@@ -4,7 +4,7 @@
 
 use super::{has, home, names, relations};
 use crate::document::Value;
-use crate::files::{Folder, sha256};
+use crate::files::{Folder, Kind as FileKind, sha256};
 use crate::keys::access::{ACCESS, Access, GENERIC_WAY, TRACE_WAY, WAY, Way};
 use crate::keys::gprs::{GPRS, GPRS_WAY, Gprs, GprsWay};
 use crate::keys::link::{ETHERNET, Ethernet, KIND, Kind, SWITCH, Switch, WIFI, Wifi};
@@ -212,7 +212,9 @@ fn way(
 /// Reads the file of a direction's trace, and notes what is wrong with it.
 fn read_trace(section: &Section<'_>, way: &mut Way, folder: &Folder, findings: &mut Findings) {
     let keys = ["trace", "sha256"];
-    let Some((text, found)) = read_file(section, keys, (&way.trace, &way.sha256), folder, findings) else {
+    let Some((text, found)) =
+        read_file(section, keys, (&way.trace, &way.sha256), (FileKind::Trace, folder), findings)
+    else {
         return;
     };
     match Trace::parse(&text) {
@@ -233,7 +235,9 @@ fn read_trace(section: &Section<'_>, way: &mut Way, folder: &Folder, findings: &
 fn read_channel(section: &Section<'_>, gprs: &mut Gprs, folder: &Folder, findings: &mut Findings) {
     let keys = ["channel", "channel_sha256"];
     let named = (gprs.channel.as_str(), gprs.channel_sha256.as_str());
-    let Some((text, found)) = read_file(section, keys, named, folder, findings) else { return };
+    let Some((text, found)) = read_file(section, keys, named, (FileKind::Trace, folder), findings) else {
+        return;
+    };
     match Channel::parse(&text) {
         Ok(channel) => {
             gprs.channel_sha256 = found;
@@ -248,14 +252,14 @@ fn read_channel(section: &Section<'_>, gprs: &mut Gprs, folder: &Folder, finding
 }
 
 /// Reads a file that one key names and another may have the SHA-256 of: its text and the SHA-256 found.
-fn read_file(
+pub(super) fn read_file(
     section: &Section<'_>,
     [key, sha256_key]: [&str; 2],
     (path, wanted): (&str, &str),
-    folder: &Folder,
+    (kind, folder): (FileKind, &Folder),
     findings: &mut Findings,
 ) -> Option<(String, String)> {
-    let text = match folder.read(path, wanted) {
+    let text = match folder.read(kind, path, wanted) {
         Ok(text) => text,
         Err(error) => {
             let hint = "a path is seen from the folder of the scenario's file";

@@ -4,6 +4,7 @@
 //! the models' own; what is ours says why where it stands.
 
 pub(crate) mod access;
+pub(crate) mod browser;
 pub(crate) mod client;
 pub(crate) mod gprs;
 pub(crate) mod link;

@@ -84,6 +84,12 @@ pub enum RunError {
          use --testbed sim, or leave them out"
     )]
     Flows,
+    /// Modelled browsers, where a real one can be had.
+    #[error(
+        "the emulated testbed has no program for [[browser]] tables: use --testbed sim, or load the page with a real \
+         browser: airperf browse URL --site PAGE --net SCENARIO"
+    )]
+    Browsers,
     /// Fewer descriptors than needed.
     #[error(
         "this process may open {have} files, a run of this scenario needs {need}: raise the limit (ulimit -n)"
@@ -117,6 +123,7 @@ impl RunError {
             self,
             Self::Lab(_)
                 | Self::Flows
+                | Self::Browsers
                 | Self::Descriptors { .. }
                 | Self::Program(ProgramError::Missing { .. } | ProgramError::Lab(_))
         )
@@ -168,6 +175,9 @@ pub fn run(
     if !scenario.flows.is_empty() {
         return Err(RunError::Flows);
     }
+    if !scenario.browsers.is_empty() {
+        return Err(RunError::Browsers);
+    }
     if let Some((key, what)) = kernel::beyond(scenario) {
         return Err(ProgramError::NotYet { what, key }.into());
     }
@@ -200,7 +210,7 @@ pub fn run(
     let due = clients::schedules(&programs.clients);
     let records = Records::new(&mut writer, scenario, key.seed, run.epoch_ns, &spool_path, due)?;
     let sums = records.write(&spool_path, medium.closing, &mut writer)?;
-    scenario.traces.iter().try_for_each(|trace| writer.text(&trace.name(), &trace.text))?;
+    scenario.files.iter().try_for_each(|file| writer.text(&file.name(), &file.text))?;
     std::fs::remove_file(&spool_path).map_err(file("remove the file of the run's events"))?;
     outcome::write_lag(&mut writer, &medium)?;
     outcome::keep_reports(&mut writer, &programs)?;

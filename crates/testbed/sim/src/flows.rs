@@ -206,10 +206,10 @@ impl Payload {
     }
 
     /// Whether it is a UDP datagram: then its segment has a length and, as sequence number, the datagram's number in
-    /// its flow.
+    /// its flow, or the host that is looked up.
     #[inline]
     pub const fn is_datagram(&self) -> bool {
-        self.flow().is_some() && self.connection == NO_CONNECTION
+        self.connection == NO_CONNECTION
     }
 }
 

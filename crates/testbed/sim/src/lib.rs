@@ -6,7 +6,7 @@
 //! [`airperf_tcp`], [`airperf_http`] and [`airperf_workload`].
 //!
 //! Same scenario and seed, same bytes, on any machine. Left out: hosts that route for others, several
-//! servers, IP fragments.
+//! stations with servers, IP fragments.
 
 mod connection;
 mod flows;
@@ -21,6 +21,7 @@ mod server;
 mod simulate;
 mod timers;
 mod totals;
+mod visits;
 mod world;
 
 pub use flows::FlowEnded;
@@ -29,3 +30,4 @@ pub use payload::Payload;
 pub use run::{RunError, run};
 pub use simulate::{SimulateError, Simulated, simulate, simulate_over};
 pub use totals::Totals;
+pub use visits::ObjectSeen;

@@ -1,7 +1,7 @@
 //! Who watches a simulation. Every method may be left as it is; `()` watches nothing and costs nothing,
 //! because the simulation is compiled for its observer.
 
-use crate::{FlowEnded, Payload};
+use crate::{FlowEnded, ObjectSeen, Payload};
 use airperf_http::{Ask, Exchange};
 use airperf_link::{FrameEvent, LossCause, Packet, QueueStats, StationId};
 use airperf_units::{Duration, Time};
@@ -86,6 +86,11 @@ pub trait Observer {
     /// A page of a client's station is over, or the run ended before it was.
     fn page(&mut self, now: Time, client: StationId, page: &Page) {
         let _ = (now, client, page);
+    }
+
+    /// A load of a browser is over; called for every object of the page in order, before [`Self::page`].
+    fn object(&mut self, now: Time, seen: &ObjectSeen<'_>) {
+        let _ = (now, seen);
     }
 
     /// A connection is over, or the run ended before it was.

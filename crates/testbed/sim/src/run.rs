@@ -43,7 +43,7 @@ pub fn run(
     let names: Vec<&str> = scenario.stations.iter().map(|s| s.name.as_str()).collect();
     let (frames, packets) = observer.close(&mut writer, &names)?;
     if options.level != Level::Summary {
-        scenario.traces.iter().try_for_each(|trace| writer.text(&trace.name(), &trace.text))?;
+        scenario.files.iter().try_for_each(|file| writer.text(&file.name(), &file.text))?;
     }
     let elapsed = scenario.run_time();
     let scenario_info = ScenarioInfo {

@@ -23,6 +23,8 @@ pub(crate) enum Event {
     User { slot: u32 },
     /// A flow looks at what is due.
     Flow { index: u32 },
+    /// A browser looks at what is due.
+    Visit { index: u32 },
 }
 
 const INDEX_BITS: u32 = 29;
@@ -37,6 +39,7 @@ impl Event {
             Self::Sample => 2 << INDEX_BITS,
             Self::User { slot } => slot | 3 << INDEX_BITS,
             Self::Flow { index } => index | 4 << INDEX_BITS,
+            Self::Visit { index } => index | 5 << INDEX_BITS,
         }
     }
 
@@ -47,7 +50,8 @@ impl Event {
             1 => Self::Wake { slot: index },
             2 => Self::Sample,
             3 => Self::User { slot: index },
-            _ => Self::Flow { index },
+            4 => Self::Flow { index },
+            _ => Self::Visit { index },
         }
     }
 }

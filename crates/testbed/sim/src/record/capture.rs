@@ -6,10 +6,11 @@
 
 use super::flows;
 use super::octets::{Kinds, Messages};
+use super::visits;
 use crate::Payload;
 use crate::observer::Opened;
 use airperf_link::{FrameEvent, FrameKind, Heard, Packet, StationId};
-use airperf_scenario::{Flow, LinkConfig, Scenario};
+use airperf_scenario::{Browser, Flow, LinkConfig, Scenario};
 use airperf_tcp::{Config, Flags};
 use airperf_units::{Duration, StreamKey, Time};
 use airperf_wifi::SSID;
@@ -45,6 +46,7 @@ pub(super) struct Capture<W> {
     key: StreamKey,
     tcp: Config,
     flows: Vec<Flow>,
+    browsers: Vec<Browser>,
     kinds: Kinds,
     body: Vec<u8>,
     packet: Vec<u8>,
@@ -75,6 +77,7 @@ impl<W: Write> Capture<W> {
             key,
             tcp: scenario.tcp.clone(),
             flows: scenario.flows.clone(),
+            browsers: scenario.browsers.clone(),
             kinds: Kinds::default(),
             body: Vec::new(),
             packet: Vec::new(),
@@ -126,6 +129,8 @@ impl<W: Write> Capture<W> {
         let flow = payload.flow().and_then(|index| self.flows.get(index as usize));
         match flow {
             Some(_) => flows::transfer(offset, len, &mut self.body),
+            // TLS or a proxy's frames, which nobody reads.
+            None if messages.is_empty() => flows::transfer(offset, len, &mut self.body),
             None => messages.read(kinds, payload.to_server, offset, len, &mut self.body),
         }
 
@@ -174,10 +179,19 @@ impl<W: Write> Capture<W> {
     /// Makes the IP packet of a datagram that `from` offered at `sent`; the next frame carries it.
     pub(super) fn datagram(&mut self, from: StationId, packet: &Packet<Payload>, sent: Time) {
         let payload = &packet.payload;
-        let Some(index) = payload.flow() else { return };
-        let Some(flow) = self.flows.get(index as usize) else { return };
-        flows::datagram(payload, index, flow, sent, &mut self.body);
-        let ports = (flows::station_port(index), flows::server_port(flow));
+        let browser = payload.browser().and_then(|index| self.browsers.get(index as usize));
+        let flow = payload.flow().and_then(|index| Some((index, self.flows.get(index as usize)?)));
+        let ports = match (browser.zip(payload.look_up()), flow) {
+            (Some((browser, host)), _) => {
+                visits::look_up(browser, payload, host, address(0), &mut self.body);
+                (visits::port(host), visits::NAME_PORT)
+            }
+            (None, Some((index, flow))) => {
+                flows::datagram(payload, index, flow, sent, &mut self.body);
+                (flows::station_port(index), flows::server_port(flow))
+            }
+            (None, None) => return,
+        };
         let (source_port, destination_port) = if payload.to_server { ports } else { (ports.1, ports.0) };
         let to = packet.to.station().unwrap_or(from);
         UdpPacket {

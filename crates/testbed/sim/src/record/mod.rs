@@ -5,6 +5,7 @@ mod flows;
 mod ledger;
 mod octets;
 mod recorder;
+mod visits;
 mod words;
 
 pub(crate) use recorder::Recorder;

@@ -32,6 +32,10 @@ impl Messages {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Makes `out` the `len` octets from `offset` on of the client's or the server's stream.
     pub(super) fn read(
         &self,

@@ -8,16 +8,17 @@ use super::capture::{self, Capture};
 use super::flows::{self, Flows};
 use super::ledger::Ledger;
 use super::octets::{Message, Messages};
+use super::visits;
 use super::words::{self, Kind};
 use crate::observer::{Ended, Opened};
-use crate::{FlowEnded, Observer, Payload};
+use crate::{FlowEnded, ObjectSeen, Observer, Payload};
 use airperf_http::{Ask, Exchange};
 use airperf_link::{FrameEvent, FrameKind, LossCause, Packet, QueueStats, StationId};
 use airperf_record::{
-    ConnectionRow, Digest, ExchangeRow, FlowRow, FrameRow, FrameTotals, PacketRow, PacketTotals, PageRow,
-    QueueRow, RunFile, RunWriter, TableWriter, WriteError,
+    ConnectionRow, Digest, ExchangeRow, FlowRow, FrameRow, FrameTotals, ObjectRow, PacketRow, PacketTotals,
+    PageRow, QueueRow, RunFile, RunWriter, TableWriter, WriteError,
 };
-use airperf_scenario::Scenario;
+use airperf_scenario::{Browser, Scenario};
 use airperf_tcp::Flags;
 use airperf_units::{Duration, StreamKey, Time};
 use airperf_workload::Page;
@@ -70,7 +71,9 @@ pub(crate) struct Recorder {
     pages: Option<TableWriter<PageRow>>,
     queues: Option<TableWriter<QueueRow>>,
     flow_table: Option<TableWriter<FlowRow>>,
+    objects: Option<TableWriter<ObjectRow>>,
     flows: Flows,
+    browsers: Vec<Browser>,
     digest: Digest,
     /// Octets of a reply's header.
     reply_head: u32,
@@ -100,7 +103,9 @@ impl Recorder {
             None => None,
         };
         let stations = scenario.stations.len();
-        let has_pages = scenario.clients.iter().any(|client| client.workload.session.has_pages());
+        let has_browsers = !scenario.browsers.is_empty();
+        let has_pages =
+            scenario.clients.iter().any(|client| client.workload.session.has_pages()) || has_browsers;
         Ok(Self {
             frames: writer.table()?,
             packets: writer.table()?,
@@ -109,7 +114,9 @@ impl Recorder {
             pages: if has_pages { writer.table()? } else { None },
             queues: writer.table()?,
             flow_table: if scenario.flows.is_empty() { None } else { writer.table()? },
+            objects: if has_browsers { writer.table()? } else { None },
             flows: Flows::of(scenario),
+            browsers: scenario.browsers.clone(),
             digest: Digest::new(scenario.duration.as_ns()),
             reply_head: scenario.server.http.reply_header_bytes,
             capture,
@@ -138,7 +145,12 @@ impl Recorder {
 
     fn sender(&mut self, payload: &Payload) -> Option<StationId> {
         if payload.is_datagram() {
-            return self.flows.sender(payload).map(StationId);
+            let browser = payload.browser().and_then(|index| self.browsers.get(index as usize));
+            return match browser {
+                Some(browser) if payload.to_server => Some(browser.station),
+                Some(_) => Some(StationId(self.flows.server)),
+                None => self.flows.sender(payload).map(StationId),
+            };
         }
         let opened = &self.open.get(payload.connection)?.opened;
         Some(if payload.to_server { opened.client } else { opened.server })
@@ -221,6 +233,7 @@ impl Recorder {
         self.pages.map_or(Ok(()), |table| writer.close_table(table))?;
         self.queues.map_or(Ok(()), |table| writer.close_table(table))?;
         self.flow_table.map_or(Ok(()), |table| writer.close_table(table))?;
+        self.objects.map_or(Ok(()), |table| writer.close_table(table))?;
         writer.summary(self.digest)?;
         if let Some(capture) = self.capture {
             let file = capture.into_inner();
@@ -468,6 +481,14 @@ impl Observer for Recorder {
             outcome: words::page(page),
         };
         if let Some(table) = &mut self.pages {
+            let result = table.push(&row);
+            self.note(result);
+        }
+    }
+
+    fn object(&mut self, _: Time, object: &ObjectSeen<'_>) {
+        let row = visits::row(&self.browsers, object);
+        if let Some(table) = &mut self.objects {
             let result = table.push(&row);
             self.note(result);
         }

@@ -9,6 +9,7 @@ mod flow;
 mod remedies;
 mod server;
 mod user;
+mod visit;
 
 use crate::connection::{Connection, Connections};
 use crate::flows::Flow;
@@ -17,6 +18,7 @@ use crate::observer::Ended;
 use crate::pressure::Pressure;
 use crate::server::Server;
 use crate::timers::{Event, Timers};
+use crate::visits::Visit;
 use crate::{Observer, Payload, Totals};
 use airperf_http::{Ask, ClientConfig};
 use airperf_link::{Link, StationId};
@@ -47,6 +49,7 @@ pub(crate) struct World<L, O> {
     clients: Vec<ClientHost>,
     users: Users,
     flows: Vec<Flow>,
+    visits: Vec<Visit>,
     server: Server,
     timers: Timers,
     totals: Totals,
@@ -90,12 +93,14 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         }
         let station = scenario.server.station;
         let flows = Flow::all(scenario, key, stack);
+        let visits = Visit::all(scenario, key, stack);
         let mut world = Self {
             net: Net { pressure: Pressure::of(scenario), ..Net::new(link, observer) },
             connections: Connections::default(),
             clients,
             users: Users::default(),
             flows,
+            visits,
             server: Server::new(station, scenario.server.http.clone(), stack(station)),
             timers,
             totals: Totals::default(),
@@ -106,6 +111,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             first_look: scenario.tcp.min_rto.saturating_sub(scenario.tcp.jiffy),
         };
         world.prepare_flows();
+        world.prepare_visits();
         world
     }
 
@@ -148,6 +154,9 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         if let Some(index) = payload.flow() {
             return self.flow_packet(now, index, payload, fate);
         }
+        if let Some(index) = payload.browser() {
+            return self.visit_packet(now, index, payload, fate);
+        }
         let (slot, number) = (payload.slot, payload.connection);
         match self.connections.get(slot, number) {
             Some(connection) => connection.under_way -= u32::from(fate != Fate::Copy),
@@ -173,6 +182,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             Some((_, Event::User { slot })) => self.user_wakes(now, slot),
             Some((_, Event::Sample)) => self.sample(now),
             Some((_, Event::Flow { index })) => self.flow_wakes(now, index),
+            Some((_, Event::Visit { index })) => self.visit_wakes(now, index),
             None => {}
         }
     }
@@ -253,6 +263,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             }
         }
         self.finish_flows(end);
+        self.finish_visits(end);
         self.totals.connections = u64::from(self.opened);
         self.totals.packets = u64::from(self.net.packets);
         self.totals.refused = self.net.refused;
