@@ -155,7 +155,7 @@ COLUMNS = {
     "exchanges": ("client", "due_ns", "done_ns", "response_bytes", "error"),
     "queues": ("time_ns", "station", "mean", "dropped"),
     "flows": ("*",),
-    "pages": ("client", "due_ns", "done_ns", "outcome"),
+    "pages": ("client", "due_ns", "done_ns", "response_bytes", "outcome"),
 }
 """What the measures use: a study keeps hundreds of runs in memory. ``flows``, ``pages``: not in every run."""
 

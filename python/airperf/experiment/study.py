@@ -111,7 +111,9 @@ def load_study(name_or_path: str) -> Study:
             figures=tuple(
                 {"experiment": str(e["id"]), **figure} for e in experiments for figure in e.get("figure", ())
             ),
-            source=" ".join(str(r.data["source"]).strip() for r in targets if "source" in r.data),
+            source=" ".join(
+                dict.fromkeys(str(r.data["source"]).strip() for r in targets if "source" in r.data)
+            ),
             sha256=sha256_text("\0".join(texts)),
             scenarios=others,
             titles={str(e["id"]): str(e.get("title", "")) for e in experiments},

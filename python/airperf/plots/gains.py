@@ -39,6 +39,7 @@ def bars(gains: Sequence[Any], x: str, name: str) -> str:
         axes.set_yticks(places, [gain.label for gain in gains])
         axes.invert_yaxis()
         axes.margins(x=0.16)
+        axes.set_xlim(left=0)
         axes.grid(visible=False, axis="y")
         figure.legend(loc="outside upper center", ncols=2)
         return style.svg(figure, name)

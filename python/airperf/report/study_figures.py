@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airperf.analysis import best, gains, panels, retransmissions, sharing
+from airperf.analysis import best, gains, panels, retransmissions, sharing, visits
 from airperf.analysis.tables import Tables
 from airperf.analysis.view import StudyView
 from airperf.plots import airtime, connections, looks, queues
 from airperf.plots import gains as gain_plots
+from airperf.plots import pages as page_plots
 from airperf.plots import panels as panel_plots
 from airperf.plots import sharing as sharing_plots
 from airperf.report.page import Figure
@@ -158,6 +159,30 @@ def _best(view: StudyView, item: Item) -> Shown | None:
     return _table(item, best.best(view, item), [str(item["x"]), str(item["over"])])
 
 
+def _timeline(view: StudyView, item: Item) -> Shown | None:
+    """Connections over time: the first load of repetition 0 at one level of a variant."""
+    at = {str(key): float(value) for key, value in item["at"].items()}
+    runs = view.runs(str(item["variant"]), "sim", **at)
+    spans = visits.timeline(runs[0]) if runs else None
+    svg = None if spans is None or spans.is_empty() else page_plots.timeline(spans, str(item["name"]))
+    return _figure(view, item, svg)
+
+
+def _layers(view: StudyView, item: Item) -> Shown | None:
+    """Bars: load time of each page, by what each layer saves."""
+    pages = visits.layers(view, item)
+    labels = [str(one["label"]) for one in item["series"]]
+    return _figure(
+        view, item, page_plots.layers(pages, labels, str(item["x"]), str(item["name"])) if pages else None
+    )
+
+
+def _savings(view: StudyView, item: Item) -> Shown | None:
+    """Table: seconds and octets of each page with each remedy."""
+    columns, rows = visits.savings(view, item)
+    return _table(item, rows, columns)
+
+
 def _table(item: Item, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Shown | None:
     if not rows:
         return None
@@ -175,6 +200,9 @@ KINDS: dict[str, Callable[[StudyView, Item], Shown | None]] = {
     "phases": _phases,
     "retransmissions": _retransmissions,
     "gains": _gains,
+    "timeline": _timeline,
+    "layers": _layers,
+    "savings": _savings,
     "best": _best,
 }
 """Kinds of figures and tables that a study may ask for."""

@@ -51,6 +51,40 @@ def page_time_p95_ms(tables: Tables, _: Parameters) -> float | None:
     return None if times is None or not times.size else float(np.quantile(times, 0.95))
 
 
+def page_time_s(tables: Tables, parameters: Parameters) -> float | None:
+    """The mean in seconds."""
+    mean_ms = page_time_ms(tables, parameters)
+    return None if mean_ms is None else mean_ms / 1e3
+
+
+def page_kib(tables: Tables, _: Parameters) -> float | None:
+    """Octets of responses of a complete page, headers included, mean in KiB."""
+    if tables.pages is None:
+        return None
+    complete = tables.pages.filter(pl.col("done_ns").is_not_null())
+    octets = mean(complete["response_bytes"].cast(pl.Float64))
+    return None if octets is None else octets / 1024
+
+
+def transfer_kbps(tables: Tables, _: Parameters) -> float | None:
+    """Rate of bulk transfers, from the first octet offered to the link to the last delivered."""
+    if tables.run is None or not tables.run.has("packets"):
+        return None
+    data = (
+        tables.run.scan("packets")
+        .filter((pl.col("payload_bytes") > 0) & pl.col("connection").is_not_null())
+        .group_by("connection")
+        .agg(
+            pl.col("time_ns").min().alias("from"),
+            pl.col("done_ns").filter(pl.col("fate") == "delivered").max().alias("to"),
+            (pl.col("seq") + pl.col("payload_bytes")).max().alias("end"),
+        )
+        .select((pl.col("end") - 1) * 8e6 / (pl.col("to") - pl.col("from")))
+        .collect()
+    )
+    return mean(data.to_series())
+
+
 def pages_in_time_share(tables: Tables, _: Parameters) -> float | None:
     """Share of the pages due inside [0, T] that were complete within 10 s."""
     pages = _due_pages(tables)

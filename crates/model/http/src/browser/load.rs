@@ -588,12 +588,23 @@ impl PageLoad {
         if waiting <= connecting {
             return None;
         }
-        if of_server < self.config.connections && in_all < self.config.connections_in_all {
+        let few = of_server < self.config.connections;
+        if few && (in_all < self.config.connections_in_all || self.close_idle()) {
             self.open(server);
             return None;
         }
         let depth = if self.config.protocol == Protocol::Http10 { 1 } else { self.config.pipeline as usize };
         best.filter(|&(outstanding, _)| outstanding < depth).map(|(_, lane)| lane)
+    }
+
+    /// Closes a connection that nothing is wanted on, so that there is room for another; whether there was one.
+    fn close_idle(&mut self) -> bool {
+        let wanted = |server| self.wanted.iter().any(|&object| self.server_of(object) == server);
+        let idle = |lane: &Lane| lane.is_open() && lane.outstanding.is_empty() && !wanted(lane.server);
+        let Some(lane) = self.lanes.iter().position(idle).map(|lane| lane as u32) else { return false };
+        self.lanes[lane as usize].phase = Phase::Over;
+        self.actions.push_back(Action::Close { lane, by_server: false });
+        true
     }
 
     fn open(&mut self, server: u32) {

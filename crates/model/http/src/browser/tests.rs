@@ -151,6 +151,16 @@ fn one_connection_serves_one_after_the_other() {
 }
 
 #[test]
+fn an_idle_connection_makes_room_for_one_that_is_needed() {
+    let config = BrowserConfig { connections_in_all: 1, ..BrowserConfig::default() };
+    let loaded = load(config, page(false), None);
+    assert_eq!(loaded.load.ended().map(|(_, outcome)| outcome), Some(Outcome::Complete));
+    // To the page's host, to the other one, and to the first again for what is named there.
+    assert_eq!(loaded.opened(), 3);
+    assert!(loaded.load.objects().iter().all(|seen| seen.done.is_some()));
+}
+
+#[test]
 fn one_server_saves_look_ups() {
     let config = BrowserConfig { look_ups: LookUps::First, ..BrowserConfig::default() };
     let first = load(config.clone(), page(false), None);
