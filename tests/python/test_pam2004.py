@@ -50,7 +50,7 @@ def test_a_timeline_has_every_object_once_and_ends_with_the_page(load: Callable[
     assert spans["start_s"].min() == 0.0
     page_s = float(run.page_ms[0]) / 1e3
     assert spans["end_s"].max() == pytest.approx(page_s, abs=1e-9)
-    busy = spans.filter(pl.col("what").is_in(["waiting", "receiving"])).sort("row", "start_s")
+    busy = spans.filter(pl.col("what").is_in(["waiting", "receiving"])).sort("row", "start_s", "end_s")
     overlaps = busy.with_columns(before=pl.col("end_s").shift(1).over("row")).filter(
         pl.col("before") > pl.col("start_s")
     )
