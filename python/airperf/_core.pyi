@@ -27,6 +27,7 @@ __all__ = [
     "run_emu",
     "run_load",
     "run_proxy",
+    "run_shell",
     "run_sim",
 ]
 
@@ -82,6 +83,11 @@ def run_load(
 ) -> str: ...
 def host_site(folder: str, options: str, tell: Callable[[str], bool]) -> str: ...
 def run_proxy(options: str, tell: Callable[[str], bool]) -> str: ...
+def run_shell(
+    layers: list[tuple[str, str, list[tuple[str, str]], int | None]],
+    command: list[str],
+    tell: Callable[[str], bool],
+) -> str: ...
 def run_sim(
     text: str,
     name: str,

@@ -30,7 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "clock": {"units"},
     "sim": {"units", "scenario", "record", "wire"} | MODELS,
     # emu reads the schedule of the workload and has no TCP or HTTP of its own.
-    "emu": {"units", "clock", "link", "wifi", "workload", "scenario", "record", "wire", "analyze"},
+    "emu": {"units", "clock", "link", "wifi", "wwan", "workload", "scenario", "record", "wire", "analyze"},
     "load": {"units", "clock", "workload", "record"},
     # The proxy has the admission policy of the model, so that what was simulated is what runs.
     "proxy": {"units", "http"},

@@ -13,6 +13,7 @@ mod load;
 mod proxy;
 mod run;
 mod scenario;
+mod shell;
 mod tell;
 
 use pyo3::prelude::*;
@@ -29,5 +30,6 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     load::add(module)?;
     proxy::add(module)?;
     host::add(module)?;
+    shell::add(module)?;
     capture::add(module)
 }

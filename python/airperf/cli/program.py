@@ -36,6 +36,7 @@ VERBS = (
     "anonymize",
     "host",
     "browse",
+    "shell",
     "proxy",
     "replay",
     "doctor",

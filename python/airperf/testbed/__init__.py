@@ -12,6 +12,7 @@ from airperf.testbed.interrupt import Interrupts
 from airperf.testbed.jobs import Done, Failed, Job, Outcome
 from airperf.testbed.pool import Pool
 from airperf.testbed.proxy import Admission, run_proxy
+from airperf.testbed.shell import complaints, run_shell
 
 __all__ = [
     "TESTBEDS",
@@ -29,6 +30,7 @@ __all__ = [
     "browse",
     "browser_version",
     "clean",
+    "complaints",
     "engine_id",
     "host_for",
     "host_need",
@@ -38,5 +40,6 @@ __all__ = [
     "probe",
     "replay",
     "run_proxy",
+    "run_shell",
     "substituted",
 ]

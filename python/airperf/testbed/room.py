@@ -9,6 +9,7 @@ nothing that the command does can reach anybody. Leaves out making the namespace
 from __future__ import annotations
 
 import base64
+import contextlib
 import errno
 import fcntl
 import json
@@ -38,6 +39,7 @@ def main() -> int:
     wanted: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     folder = Path(wanted["folder"])
     loopback_up()
+    forget_connections()
     names_from_here(folder)
     host = Host(wanted["site"], wanted["options"])
     try:
@@ -66,6 +68,13 @@ def loopback_up() -> None:
         ask(SIOCSIFFLAGS, "lo", struct.pack("h", IFF_UP))
         ask(SIOCSIFADDR, "lo:1", place(ADDRESS))
         ask(SIOCSIFNETMASK, "lo:1", place(MASK))
+
+
+def forget_connections() -> None:
+    """No connection learns from an earlier one (tcp_metrics): loads that are cold are alike."""
+    # A /proc that cannot be written leaves it as it is.
+    with contextlib.suppress(OSError):
+        Path("/proc/sys/net/ipv4/tcp_no_metrics_save").write_text("1", encoding="ascii")
 
 
 def names_from_here(folder: Path) -> None:

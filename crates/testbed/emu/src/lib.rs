@@ -42,6 +42,7 @@ mod registry;
 mod replay;
 mod run;
 mod server;
+mod shell;
 mod spool;
 mod wants;
 
@@ -54,3 +55,4 @@ pub use records::RecordsError;
 pub use registry::{clean, default_state_dir};
 pub use replay::{FrameDifference, ReplayError, Replayed, replay};
 pub use run::{EmuOptions, Progress, RunError, run};
+pub use shell::{DirectionReport, LayerReport, ShellError, ShellReport, Wanted, shell};

@@ -27,10 +27,20 @@ const SPIN: Duration = Duration::from_us(60);
 /// What epoll says for the timer.
 const TIMER: u64 = u64::MAX;
 
+/// Whom packets are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Toward {
+    /// The station with that address, of the first so many of a lab.
+    Address(u16),
+    /// The other end, of a layer with two.
+    Across,
+}
+
 /// The devices of a lab and the clock of a run.
 #[derive(Debug)]
 pub(crate) struct Live {
     clock: RunClock,
+    toward: Toward,
     epoll: Epoll,
     timer: TimerFd,
     armed: Option<Time>,
@@ -43,7 +53,12 @@ pub(crate) struct Live {
 
 impl Live {
     /// Takes over the devices of a lab, in the order of its stations.
-    pub(crate) fn new(clock: RunClock, devices: Vec<Device>, stop: Arc<AtomicBool>) -> Result<Self, Errno> {
+    pub(crate) fn new(
+        clock: RunClock,
+        devices: Vec<Device>,
+        toward: Toward,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, Errno> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer =
             TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
@@ -53,7 +68,7 @@ impl Live {
             epoll.add(device, EpollEvent::new(EpollFlags::EPOLLIN, station as u64))?;
         }
         let ready = Vec::with_capacity(devices.len());
-        Ok(Self { clock, epoll, timer, armed: None, devices, ready, stop, refused: 0 })
+        Ok(Self { clock, toward, epoll, timer, armed: None, devices, ready, stop, refused: 0 })
     }
 
     /// Deliveries the kernel refused: they should not exist, and make a run invalid.
@@ -117,7 +132,7 @@ impl World for Live {
             match self.devices[usize::from(station)].read(buffer) {
                 Ok(length) if length > 0 => {
                     self.ready.rotate_left(1); // the next station's turn
-                    let to = destination(&buffer[..length], self.devices.len() as u16);
+                    let to = self.toward.station(station, &buffer[..length]);
                     return Some(Received { from: StationId(station), to, length });
                 }
                 Err(Errno::EINTR) => {}
@@ -129,7 +144,7 @@ impl World for Live {
         None
     }
 
-    fn send(&mut self, to: StationId, packet: &[u8]) {
+    fn send(&mut self, to: StationId, _: u64, packet: &[u8]) {
         self.refused += u64::from(!self.devices[to.index()].write(packet));
     }
 
@@ -138,13 +153,18 @@ impl World for Live {
     }
 }
 
-/// The station an IPv4 packet (RFC 791 §3.1) is for, if it is one of the lab's.
-pub(crate) fn destination(packet: &[u8], stations: u16) -> Option<StationId> {
-    let [a, b, c, d] = *packet.get(16..20)?.first_chunk::<4>()?;
-    (packet.len() >= 20 && packet[0] >> 4 == 4)
-        .then(|| station_of([a, b, c, d], stations))
-        .flatten()
-        .map(StationId)
+impl Toward {
+    /// The station that an IPv4 packet (RFC 791 §3.1) of `from` is for, if there is one.
+    fn station(self, from: u16, packet: &[u8]) -> Option<StationId> {
+        let [a, b, c, d] = *packet.get(16..20)?.first_chunk::<4>()?;
+        if packet[0] >> 4 != 4 {
+            return None;
+        }
+        match self {
+            Self::Address(stations) => station_of([a, b, c, d], stations).map(StationId),
+            Self::Across => Some(StationId(1 - from.min(1))),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -156,17 +176,23 @@ mod tests {
         let mut packet = [0u8; 40];
         packet[0] = 0x45;
         packet[16..20].copy_from_slice(&[10, 77, 0, 2]);
-        assert_eq!(destination(&packet, 2), Some(StationId(1)));
-        assert_eq!(destination(&packet, 1), None);
-        assert_eq!(destination(&packet[..19], 2), None);
+        assert_eq!(Toward::Address(2).station(0, &packet), Some(StationId(1)));
+        assert_eq!(Toward::Address(1).station(0, &packet), None);
+        assert_eq!(Toward::Address(2).station(0, &packet[..19]), None);
+        assert_eq!(
+            [0, 1].map(|from| Toward::Across.station(from, &packet)),
+            [1, 0].map(|to| Some(StationId(to)))
+        );
         packet[0] = 0x60;
-        assert_eq!(destination(&packet, 2), None);
+        assert_eq!(Toward::Address(2).station(0, &packet), None);
+        assert_eq!(Toward::Across.station(0, &packet), None);
     }
 
     #[test]
     fn a_wait_ends_at_its_deadline_and_not_before() {
         let clock = RunClock::start();
-        let mut live = Live::new(clock, Vec::new(), Arc::default()).expect("epoll and timerfd");
+        let mut live =
+            Live::new(clock, Vec::new(), Toward::Across, Arc::default()).expect("epoll and timerfd");
         for ms in [1, 3, 5] {
             let deadline = clock.now() + Duration::from_ms(ms);
             live.wait(deadline);
@@ -178,7 +204,7 @@ mod tests {
     fn a_wait_ends_soon_when_told_to_stop() {
         let clock = RunClock::start();
         let stop = Arc::new(AtomicBool::new(true));
-        Live::new(clock, Vec::new(), stop)
+        Live::new(clock, Vec::new(), Toward::Across, stop)
             .expect("epoll and timerfd")
             .wait(clock.now() + Duration::from_secs(9));
         assert!(clock.now() < Time::ZERO + Duration::from_secs(9));

@@ -24,8 +24,8 @@ pub(crate) trait World {
     fn wait(&mut self, deadline: Time);
     /// The next packet that a station has sent, put into `buffer`.
     fn receive(&mut self, buffer: &mut [u8]) -> Option<Received>;
-    /// Hands a packet to the station it is for.
-    fn send(&mut self, to: StationId, packet: &[u8]);
+    /// Hands a packet to the station it is for; `number` is how many with a station to go to were received before it.
+    fn send(&mut self, to: StationId, number: u64, packet: &[u8]);
     /// Whether the run should end now.
     fn stopped(&self) -> bool;
 }
@@ -53,7 +53,7 @@ impl World for Nobody {
     fn receive(&mut self, _: &mut [u8]) -> Option<Received> {
         None
     }
-    fn send(&mut self, _: StationId, _: &[u8]) {}
+    fn send(&mut self, _: StationId, _: u64, _: &[u8]) {}
     fn stopped(&self) -> bool {
         true
     }
@@ -211,14 +211,14 @@ struct Hands<'a, R, W> {
 impl<R: Recorder, W: World> Outlet<Handle> for Hands<'_, R, W> {
     fn delivered(&mut self, at: Time, to: StationId, packet: &Packet<Handle>) {
         self.lag.record(self.world.now().saturating_since(at));
-        self.world.send(to, self.pool.bytes(packet.payload));
+        self.world.send(to, packet.payload.number, self.pool.bytes(packet.payload));
         self.recorder.record(&Event::Delivered { at, packet: packet.payload.number });
     }
 
     /// A copy is in no record: the packet's row tells of the first.
     fn duplicated(&mut self, at: Time, to: StationId, packet: &Packet<Handle>) {
         self.lag.record(self.world.now().saturating_since(at));
-        self.world.send(to, self.pool.bytes(packet.payload));
+        self.world.send(to, packet.payload.number, self.pool.bytes(packet.payload));
     }
 
     fn lost(&mut self, at: Time, _: StationId, packet: &Packet<Handle>, cause: LossCause) {

@@ -7,6 +7,7 @@
 //!
 //! Left out: running programs in the lab (`process`), and what TCP is told (`kernel`).
 
+mod chain;
 mod netlink;
 mod plan;
 mod veth;
@@ -24,6 +25,7 @@ use nix::sys::socket::{
 };
 use nix::unistd::{ForkResult, Pid, fork, getpid};
 
+pub(crate) use chain::{Block, Ground};
 pub(crate) use netlink::RouteMetrics;
 use plan::{Report, Step};
 
@@ -77,6 +79,11 @@ pub enum LabError {
     /// Too many stations for the subnet.
     #[error("{0} stations asked for, but a lab holds at most {MOST_STATIONS}: use fewer clients")]
     TooManyStations(u16),
+    /// No address is left for a layer.
+    #[error(
+        "no more layers fit here: five within each other, fifteen next to each other; end another airperf shell"
+    )]
+    TooManyLayers,
     /// A step was refused.
     #[error("could not {step}: {errno}; {}", remedy(*.errno))]
     Refused {
@@ -217,6 +224,16 @@ impl Lab {
             return Err(LabError::TooManyStations(count));
         }
         let steps = steps(count, isolation, settings);
+        let (mut lab, devices) = Self::carry_out(&steps, count)?;
+        for (number, (station, fd)) in lab.stations.iter_mut().zip(devices).enumerate() {
+            let address = address_of(number as u16);
+            station.device = Some(Device { fd, kind: settings.device, address });
+        }
+        Ok(lab)
+    }
+
+    /// Carries out a plan that makes `count` network namespaces: the lab, and the devices in the order they were made.
+    fn carry_out(steps: &[Step], count: u16) -> Result<(Self, Vec<OwnedFd>), LabError> {
         let (ours, theirs) =
             socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)
                 .map_err(|errno| LabError::System { what: "make a socket pair", errno })?;
@@ -224,17 +241,17 @@ impl Lab {
         let parent = getpid().as_raw();
         // SAFETY: the child runs `carry_out`, which makes system calls only and never returns.
         let keeper = match unsafe { fork() }.map_err(|errno| LabError::System { what: "fork", errno })? {
-            ForkResult::Child => plan::carry_out(&steps, theirs.as_raw_fd(), &mut networks, parent),
+            ForkResult::Child => plan::carry_out(steps, theirs.as_raw_fd(), &mut networks, parent),
             ForkResult::Parent { child } => child,
         };
         drop(theirs);
         let mut lab =
             Self { stations: Vec::new(), user: None, refused: Vec::new(), keeper, socket: Mutex::new(ours) };
-        let mut device = None;
+        let mut devices = Vec::new();
         loop {
             let (report, fd) = receive(lab.socket.get_mut().unwrap_or_else(PoisonError::into_inner))?;
             if report.step == Report::DONE {
-                return Ok(lab);
+                return Ok((lab, devices));
             }
             let step = steps.get(report.step as usize).ok_or(LabError::KeeperDied)?;
             match (step, fd) {
@@ -245,12 +262,9 @@ impl Lab {
                     };
                     lab.refused.push(format!("{}: {errno}", path.to_string_lossy()));
                 }
-                (Step::Tun { .. } | Step::PacketSocket { .. }, Some(fd)) => {
-                    let address = address_of(lab.stations.len() as u16);
-                    device = Some(Device { fd, kind: settings.device, address });
-                }
+                (Step::Tun { .. } | Step::PacketSocket { .. }, Some(fd)) => devices.push(fd),
                 (Step::SendNamespace { network: true, .. }, Some(network)) => {
-                    lab.stations.push(Station { device: device.take(), network });
+                    lab.stations.push(Station { device: None, network });
                 }
                 (_, Some(fd)) => lab.user = Some(fd),
             }
@@ -282,9 +296,7 @@ impl Lab {
         // After opening a socket there, the keeper is in the station's namespace and /proc shows it.
         self.socket(station).ok()?;
         let table = std::fs::read_to_string(format!("/proc/{}/net/dev", self.keeper)).ok()?;
-        let line =
-            table.lines().find_map(|line| line.trim_start().strip_prefix(INTERFACE)?.strip_prefix(':'))?;
-        line.split_whitespace().nth(11)?.parse().ok() // proc_pid_net(5): transmit, drop
+        drops_of(&table, INTERFACE)
     }
 
     /// Connects from one station to a port of another, giving up after `timeout`.
@@ -318,6 +330,12 @@ impl Drop for Lab {
         let _ = nix::sys::signal::kill(self.keeper, nix::sys::signal::Signal::SIGKILL);
         let _ = nix::sys::wait::waitpid(self.keeper, None);
     }
+}
+
+/// Packets dropped on their way out of an interface, of a table as in /proc/net/dev (proc_pid_net(5): transmit, drop).
+fn drops_of(table: &str, interface: &str) -> Option<u64> {
+    let line = table.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'))?;
+    line.split_whitespace().nth(11)?.parse().ok()
 }
 
 /// Reads one report and the descriptor that may come with it.

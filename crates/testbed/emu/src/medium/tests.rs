@@ -54,7 +54,7 @@ impl World for Late {
         buffer[..length].fill(from as u8);
         Some(Received { from: StationId(from), to: Some(StationId(to)), length })
     }
-    fn send(&mut self, to: StationId, packet: &[u8]) {
+    fn send(&mut self, to: StationId, _: u64, packet: &[u8]) {
         self.delivered += 1;
         if self.random.up_to(3) == 0 {
             let at = self.now + Duration::from_us(u64::from(self.random.up_to(300)));

@@ -13,7 +13,7 @@ use airperf_units::{Duration, Time};
 use super::RunError;
 use crate::isolation::Device;
 use crate::lag::Histogram;
-use crate::live::Live;
+use crate::live::{Live, Toward};
 use crate::medium::{Counters, Medium};
 use crate::pool::Handle;
 use crate::realtime::{self, Granted};
@@ -60,7 +60,8 @@ impl MediumThread {
     {
         let stop = Arc::new(AtomicBool::new(false));
         let Parts { devices, clock, end, core, sample_every, mtu } = parts;
-        let mut live = Live::new(clock, devices, stop.clone())?;
+        let toward = Toward::Address(devices.len() as u16);
+        let mut live = Live::new(clock, devices, toward, stop.clone())?;
         let mut medium = Medium::new(link, spool, packets as usize + 16, mtu as usize, sample_every);
         let work = move || {
             let granted = realtime::ask(core);

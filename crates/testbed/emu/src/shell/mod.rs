@@ -1,0 +1,163 @@
+//! A command whose only network is an emulated link to where it was started, as Mahimahi's shells have it.
+//!
+//! Every layer is a scenario's link between two TUN devices: one in the network namespace around the layer, as station 0,
+//! and one in a namespace of its own, as station 1, with the default route. The command runs in the innermost. Each layer
+//! has a thread that drives the same model as emulated runs do, with the same clock and the same rules about lateness,
+//! and checks in-band what came out of it (`check`). References: namespaces(7); Netravali et al., "Mahimahi: accurate
+//! record-and-replay for HTTP", USENIX ATC 2015.
+//!
+//! Left out: records of frames and packets (capture in the inner namespace), stations beyond the first two, which are
+//! silent, name servers, and any way to the world outside.
+
+mod check;
+mod layer;
+mod report;
+mod stated;
+
+use std::ffi::OsString;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command};
+use std::time::{Duration as WallDuration, Instant};
+
+use airperf_clock::ClockWatch;
+use airperf_scenario::Scenario;
+use airperf_units::StreamKey;
+use nix::sched::{CloneFlags, setns};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getpid, getppid};
+
+use crate::isolation::{Ground, Lab, LabError};
+use crate::realtime::Cores;
+use layer::Layer;
+pub use report::{DirectionReport, LayerReport, ShellReport, Wanted};
+
+/// The variable in which the command finds the address of the outermost end, where what listens around the layers is.
+const OUTSIDE: &str = "AIRPERF_OUTSIDE";
+/// How often the caller hears of it.
+const LOOK: WallDuration = WallDuration::from_millis(100);
+/// How long a command that was asked to end may take before it is killed.
+const PATIENCE: WallDuration = WallDuration::from_secs(5);
+
+/// Why a command could not be run over its layers.
+#[derive(Debug, thiserror::Error)]
+pub enum ShellError {
+    /// The namespaces and devices could not be made.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// A link's thread failed.
+    #[error("the medium's thread failed: {0}")]
+    Medium(String),
+    /// No link to run the command over.
+    #[error("no layer: a command is run over one link at least")]
+    NoLayer,
+    /// The command cannot be executed.
+    #[error("{command}: {error}")]
+    Command {
+        /// Its name.
+        command: String,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// Runs a command over layers of links, the outermost first, with the caller's own environment and
+/// standard streams.
+///
+/// `tell` is called ten times a second on the calling thread, which must live until the command has ended; when it
+/// breaks, the command is asked to end (`SIGTERM`), and killed if it does not.
+///
+/// # Errors
+/// What could not be made or started. That the command fails is no error; its status is in the report.
+pub fn shell(
+    layers: &[(Scenario, u64)],
+    command: &[OsString],
+    tell: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<ShellReport, ShellError> {
+    let (Some((program, arguments)), false) = (command.split_first(), layers.is_empty()) else {
+        return Err(ShellError::NoLayer);
+    };
+    let ground = Ground::here()?;
+    let mtus: Vec<u32> = layers.iter().map(|(scenario, _)| scenario.link.mtu()).collect();
+    let (lab, hops) = Lab::chain(&ground, &mtus)?;
+    let (core, mut blocks, mut names, mut working) = (Cores::choose().medium, vec![], vec![], vec![]);
+    for ((scenario, seed), hop) in layers.iter().zip(hops) {
+        blocks.push(hop.block);
+        names.push(hop.outer);
+        working.push(Layer::start(scenario, StreamKey::new(*seed), hop.devices, core)?);
+    }
+    let mut watch = ClockWatch::start();
+    let outside = blocks.first().filter(|_| !ground.is_inside()).map(|block| block.outer().to_string());
+    let mut child = start(program, arguments, outside, &lab)?;
+    let mut asked: Option<Instant> = None;
+    let status = loop {
+        if let Some(status) = ended_within(&mut child, LOOK)
+            .map_err(|error| ShellError::Command { command: program.to_string_lossy().into(), error })?
+        {
+            break status;
+        }
+        watch.look();
+        let ill = working.iter().any(Layer::is_over);
+        match asked {
+            None if tell().is_break() || ill => {
+                asked = Some(Instant::now());
+                let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM);
+            }
+            Some(since) if since.elapsed() > PATIENCE => {
+                let _ = child.kill();
+            }
+            _ => {}
+        }
+    };
+    watch.look();
+    let drops: Vec<_> = names.iter().enumerate().map(|(number, name)| lab.hop_drops(number, name)).collect();
+    let mut reports = Vec::new();
+    for (((scenario, seed), layer), (block, drops)) in
+        layers.iter().zip(working).zip(blocks.into_iter().zip(drops))
+    {
+        reports.push(LayerReport::new(scenario, *seed, block, drops, layer.finish()?));
+    }
+    let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    Ok(ShellReport { status, enclosed: ground.is_enclosed(), clocks: watch.complaints(), layers: reports })
+}
+
+/// Starts the command in the innermost namespace; it does not outlive this thread.
+fn start(
+    program: &OsString,
+    arguments: &[OsString],
+    outside: Option<String>,
+    lab: &Lab,
+) -> Result<Child, ShellError> {
+    let failed = |error| ShellError::Command { command: program.to_string_lossy().into(), error };
+    let innermost = lab.stations.last().ok_or(ShellError::NoLayer)?;
+    let (network, us) = (innermost.network.as_raw_fd(), getpid());
+    let mut command = Command::new(program);
+    command.args(arguments).envs(outside.map(|address| (OUTSIDE, address)));
+    // SAFETY: the closure runs between fork and exec and makes system calls only, on values copied before the fork; the
+    // lab, and with it the descriptor, outlives the call.
+    unsafe {
+        command.pre_exec(move || {
+            setns(std::os::fd::BorrowedFd::borrow_raw(network), CloneFlags::CLONE_NEWNET)?;
+            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+            if getppid() == us { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+        });
+    }
+    command.spawn().map_err(failed)
+}
+
+/// How a child ended, if it does within this time.
+fn ended_within(child: &mut Child, time: WallDuration) -> io::Result<Option<std::process::ExitStatus>> {
+    // SAFETY: pidfd_open(2) takes integers; poll(2) reads one local; the descriptor is closed once.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_pidfd_open, child.id(), 0) as libc::c_int;
+        let mut ended = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        // Without such descriptors (Linux before 5.3) this only waits.
+        libc::poll(&raw mut ended, 1, time.as_millis() as libc::c_int);
+        if fd >= 0 {
+            libc::close(fd);
+        }
+    }
+    child.try_wait()
+}

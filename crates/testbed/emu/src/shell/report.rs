@@ -1,0 +1,223 @@
+//! What a command's layers come to: sums by direction, lateness, and the check against what each link states.
+//!
+//! Left out: how it is shown.
+
+use airperf_scenario::Scenario;
+use airperf_units::Duration;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+use super::check::Seen;
+use super::layer::LayerOutcome;
+use crate::isolation::Block;
+use crate::realtime::Granted;
+
+/// By how much a busy direction's rate may differ from what is stated; ours, a third of what two testbeds may differ by.
+const RATE_TOLERANCE: f64 = 0.01;
+/// Packets without which a busy time says nothing about a rate; ours.
+const ENOUGH_PACKETS: u64 = 20;
+
+/// A command's end, and its layers, the outermost first.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShellReport {
+    /// Exit status of the command; 128 and the signal's number when one ended it.
+    pub status: i32,
+    /// Whether the namespace around the layers has no way out but layers.
+    pub enclosed: bool,
+    /// What the clocks did that makes the run invalid.
+    pub clocks: Vec<String>,
+    /// The layers.
+    pub layers: Vec<LayerReport>,
+}
+
+/// One layer.
+#[derive(Clone, Debug, Serialize)]
+pub struct LayerReport {
+    /// The scenario whose link it is.
+    pub name: String,
+    /// SHA-256 of its resolved form.
+    pub sha256: String,
+    /// Seed of its random streams.
+    pub seed: u64,
+    /// Address of its outer end: where the command finds what listens outside.
+    pub outer: String,
+    /// Address of its inner end.
+    pub inner: String,
+    /// How long it worked.
+    pub seconds: f64,
+    /// How late deliveries were, µs: median, 99th percentile, most; and what the scenario allows of the second.
+    pub lag_p50_us: Option<f64>,
+    /// 99th percentile.
+    pub lag_p99_us: Option<f64>,
+    /// The most.
+    pub lag_max_us: f64,
+    /// What the scenario allows of the 99th percentile.
+    pub lag_p99_limit_us: f64,
+    /// What the kernel granted the layer's thread.
+    pub granted: Granted,
+    /// Packets that were not IPv4.
+    pub foreign: u64,
+    /// Packets that the link gave up, by cause, both ways.
+    pub lost: BTreeMap<&'static str, u64>,
+    /// To the command.
+    pub down: DirectionReport,
+    /// From the command.
+    pub up: DirectionReport,
+    /// Why what was measured over it should not be trusted; empty when it may be.
+    pub why_invalid: Vec<String>,
+}
+
+/// One direction of a layer.
+#[derive(Clone, Debug, Serialize)]
+pub struct DirectionReport {
+    /// Packets and octets that came.
+    pub offered_packets: u64,
+    /// Their octets.
+    pub offered_bytes: u64,
+    /// Packets that came out.
+    pub delivered_packets: u64,
+    /// Their octets.
+    pub delivered_bytes: u64,
+    /// Packets the link refused, by cause.
+    pub dropped: BTreeMap<&'static str, u64>,
+    /// Packets the link gave up.
+    pub lost: u64,
+    /// Packets that the kernel dropped in front of the link, because we did not take them in time; `None` when not known.
+    pub dropped_outside: Option<u64>,
+    /// Time between the devices: the least, the mean, the most, ms.
+    pub delay_least_ms: Option<f64>,
+    /// Mean.
+    pub delay_mean_ms: Option<f64>,
+    /// Most.
+    pub delay_most_ms: Option<f64>,
+    /// Mean time of packets that met nobody, ms, beside what the link states for them.
+    pub delay: Option<Wanted>,
+    /// Rate while the direction was busy, bit/s, beside what the link states for that time.
+    pub rate: Option<Wanted>,
+    /// Whole seconds of the run through which it was busy.
+    pub busy_seconds: u64,
+    /// The share by which the octets of the worst of them were off what the link states for it.
+    pub worst_second: Option<f64>,
+}
+
+/// Something measured and what it should have been.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Wanted {
+    /// What the link states.
+    pub stated: f64,
+    /// What was measured at the devices.
+    pub measured: f64,
+    /// Packets that say so.
+    pub packets: u64,
+    /// Share by which the measurement is not known, however good the link.
+    pub uncertain: f64,
+}
+
+impl Wanted {
+    /// Whether the two differ by more than this share and what is not known.
+    fn is_off(&self, by: f64) -> bool {
+        (self.measured / self.stated - 1.0).abs() > by + self.uncertain
+    }
+}
+
+impl LayerReport {
+    pub(super) fn new(
+        scenario: &Scenario,
+        seed: u64,
+        block: Block,
+        drops: [Option<u64>; 2],
+        outcome: LayerOutcome,
+    ) -> Self {
+        let us = |late: Duration| late.as_ns() as f64 / 1e3;
+        let direction = |way: usize| {
+            let Seen { packets, octets, least, sum_s, most, .. } = outcome.seen[way];
+            let seen = outcome.seen[way];
+            let some = |value: f64| (packets > 0).then_some(value);
+            DirectionReport {
+                offered_packets: outcome.books.offered[way].0,
+                offered_bytes: outcome.books.offered[way].1,
+                delivered_packets: packets,
+                delivered_bytes: octets,
+                dropped: outcome.books.dropped[way].clone(),
+                lost: outcome.queues[way].lost,
+                dropped_outside: drops[way],
+                delay_least_ms: least.map(|least| least.as_secs_f64() * 1e3),
+                delay_mean_ms: some(sum_s / packets as f64 * 1e3),
+                delay_most_ms: some(most.as_secs_f64() * 1e3),
+                delay: (seen.alone > 0).then(|| Wanted {
+                    stated: seen.alone_stated_s / seen.alone as f64 * 1e3,
+                    measured: seen.alone_s / seen.alone as f64 * 1e3,
+                    packets: seen.alone,
+                    uncertain: 0.0,
+                }),
+                rate: (seen.busy_packets >= ENOUGH_PACKETS && seen.busy_s > 0.0).then(|| Wanted {
+                    stated: seen.busy_stated * 8.0 / seen.busy_s,
+                    measured: seen.busy_octets * 8.0 / seen.busy_s,
+                    packets: seen.busy_packets,
+                    uncertain: seen.busy_grain / seen.busy_stated,
+                }),
+                busy_seconds: seen.seconds,
+                worst_second: (seen.seconds > 0).then_some(seen.worst_second),
+            }
+        };
+        let limit = scenario.emu.lag_p99_limit;
+        let p99 = outcome.delivery_lag.percentile(0.99);
+        let mut report = Self {
+            name: scenario.name.clone(),
+            sha256: scenario.sha256(),
+            seed,
+            outer: block.outer().to_string(),
+            inner: block.inner().to_string(),
+            seconds: outcome.closing.as_secs_f64(),
+            lag_p50_us: outcome.delivery_lag.percentile(0.5).map(us),
+            lag_p99_us: p99.map(us),
+            lag_max_us: us(outcome.delivery_lag.max()),
+            lag_p99_limit_us: us(limit),
+            foreign: outcome.counters.foreign,
+            down: direction(0),
+            up: direction(1),
+            lost: outcome.books.lost,
+            granted: outcome.granted,
+            why_invalid: Vec::new(),
+        };
+        let mut why = Vec::new();
+        if p99.is_some_and(|p99| p99 > limit) {
+            why.push(format!(
+                "packets came {:.0} µs late or more in 1 of 100 cases, and {limit} is allowed: the machine is too busy",
+                report.lag_p99_us.unwrap_or(0.0)
+            ));
+        }
+        if outcome.refused > 0 {
+            why.push(format!("the kernel refused {} packets that were delivered", outcome.refused));
+        }
+        for (name, way) in [("down", &report.down), ("up", &report.up)] {
+            why.extend(way.complaints(name, limit));
+        }
+        report.why_invalid = why;
+        report
+    }
+}
+
+impl DirectionReport {
+    /// In what this direction was not as its link states.
+    fn complaints(&self, name: &str, limit: Duration) -> Vec<String> {
+        let mut list = Vec::new();
+        if let Some(rate) = self.rate.filter(|rate| rate.is_off(RATE_TOLERANCE)) {
+            list.push(format!(
+                "{name}: {:.0} bit/s came out while it was busy, {:.0} are stated",
+                rate.measured, rate.stated
+            ));
+        }
+        let limit_ms = limit.as_secs_f64() * 1e3;
+        if let Some(delay) = self.delay.filter(|delay| (delay.measured - delay.stated).abs() > limit_ms) {
+            list.push(format!(
+                "{name}: packets that met nobody took {:.3} ms, {:.3} are stated",
+                delay.measured, delay.stated
+            ));
+        }
+        if let Some(drops) = self.dropped_outside.filter(|&drops| drops > 0) {
+            list.push(format!("{name}: {drops} packets were dropped in front of the link"));
+        }
+        list
+    }
+}
