@@ -4,4 +4,5 @@ mod admission;
 mod generators;
 mod kernel_tcp;
 mod overload;
+mod shell;
 mod wide_area;
