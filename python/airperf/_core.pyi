@@ -86,6 +86,7 @@ def run_proxy(options: str, tell: Callable[[str], bool]) -> str: ...
 def run_shell(
     layers: list[tuple[str, str, list[tuple[str, str]], int | None]],
     command: list[str],
+    own_parts: list[str],
     tell: Callable[[str], bool],
 ) -> str: ...
 def run_sim(

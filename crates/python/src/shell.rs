@@ -25,7 +25,8 @@ type Layer = (String, String, Vec<(String, String)>, Option<u64>);
 /// Args:
 ///     layers: The links, the outermost first: text of a scenario, its name in messages, overrides, and a seed or None.
 ///     command: Program and arguments.
-///     tell: Called ten times a second with an empty text; returns whether to go on. What it raises ends the command and
+///     own_parts: As of run_emu, for the other clients of a link.
+///     tell: Called some times a second with an empty text; returns whether to go on. What it raises ends the command and
 ///         is raised again here.
 ///
 /// Returns:
@@ -35,12 +36,13 @@ type Layer = (String, String, Vec<(String, String)>, Option<u64>);
 ///     ScenarioError: With every problem of a scenario; nothing was started.
 ///     EnvironmentLacks: When namespaces or devices cannot be made.
 ///     OSError: When the command cannot be executed.
-///     ValueError: When there is no command, or no layer.
+///     ValueError: When there is no command, or no layer, or several of which one has other clients.
 #[pyfunction]
 fn run_shell(
     py: Python<'_>,
     layers: Vec<Layer>,
     command: Vec<OsString>,
+    own_parts: Vec<OsString>,
     tell: Py<PyAny>,
 ) -> PyResult<String> {
     let read = |(text, name, overrides, seed): &Layer| {
@@ -50,7 +52,7 @@ fn run_shell(
     };
     let layers = layers.iter().map(read).collect::<PyResult<Vec<_>>>()?;
     let mut tell = Tell::new(tell);
-    let report = py.detach(|| shell(&layers, &command, &mut || tell.ask(Ok(String::new()))));
+    let report = py.detach(|| shell(&layers, &command, &own_parts, &mut || tell.ask(Ok(String::new()))));
     match (tell.raised, report) {
         (Some(raised), _) => Err(raised),
         (None, Ok(report)) => {
@@ -58,7 +60,10 @@ fn run_shell(
         }
         (None, Err(ShellError::Lab(error))) => Err(EnvironmentLacks::new_err(lack(&error))),
         (None, Err(ShellError::Command { error, .. })) => Err(error.into()),
-        (None, Err(error @ ShellError::NoLayer)) => Err(PyValueError::new_err(error.to_string())),
+        (None, Err(ShellError::Program(error))) => Err(EnvironmentLacks::new_err(error.to_string())),
+        (None, Err(error @ (ShellError::NoLayer | ShellError::Crowded(_)))) => {
+            Err(PyValueError::new_err(error.to_string()))
+        }
         (None, Err(error)) => Err(PyOSError::new_err(error.to_string())),
     }
 }

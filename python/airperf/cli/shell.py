@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from airperf.cli.options import FilePath, json_flag, seed_option
 from airperf.cli.output import number, print_json, say
 from airperf.errors import InputError
 from airperf.files import pretty_json, write_atomic
-from airperf.scenario import layer, parse_overrides
+from airperf.scenario import Checked, Overrides, layer, parse_overrides
 from airperf.testbed import complaints, run_shell
 
 
@@ -61,12 +61,7 @@ def command(
                 "no COMMAND, and this is no terminal for a shell: airperf shell --net LAYER -- COMMAND"
             )
         command = (os.environ.get("SHELL", "/bin/sh"),)
-    overrides = parse_overrides(settings)
-    if overrides and len(nets) > 1:
-        raise InputError(
-            "--set goes with one --net; for several, airperf shell --net A -- airperf shell --net B --set …"
-        )
-    layers = [layer(net, overrides) for net in nets]
+    layers = check_layers(nets, parse_overrides(settings))
     report = run_shell(layers, seed, command)
     told = {"schema": 1, "command": list(command), **report, "why_invalid": complaints(report)}
     if out is not None:
@@ -82,6 +77,15 @@ def command(
     return int(report["status"])
 
 
+def check_layers(nets: Sequence[str], overrides: Overrides) -> list[Checked]:
+    """The links of these names; raises ``InputError`` with what is wrong."""
+    if overrides and len(nets) != 1:
+        raise InputError(
+            "--set goes with one --net; for several, airperf shell --net A -- airperf shell --net B --set …"
+        )
+    return [layer(net, overrides) for net in nets]
+
+
 def described(one: Mapping[str, Any]) -> list[str]:
     """A layer's report in lines for people."""
     lag = f"{number(one['lag_p50_us'])} µs, 99% within {number(one['lag_p99_us'])} µs"
@@ -92,12 +96,16 @@ def described(one: Mapping[str, Any]) -> list[str]:
         carried = f"{way['delivered_packets']} packets, {way['delivered_bytes'] / 1024:,.1f} KiB delivered"
         lines.append(f"  {name}: {carried} of {way['offered_packets']} offered{_lost(way)}")
         lines += [f"    check: {text}" for text in _checked(way)]
+    for other in one["others"]:
+        rates = [f"{other[key] * 8 / one['seconds'] / 1e3:,.1f}" for key in ("down_bytes", "up_bytes")]
+        carried = f"{rates[0]} kbit/s down and {rates[1]} up, of packets"
+        lines.append(f"  beside it {other['station']} ({other['program']}): {carried}")
     return [*lines, *(f"  NOT VALID: {why}" for why in one["why_invalid"])]
 
 
 def _lost(way: Mapping[str, Any]) -> str:
     parts = [f"{count} dropped ({cause.replace('_', ' ')})" for cause, count in way["dropped"].items()]
-    parts += [f"{way['lost']} lost"] if way["lost"] else []
+    parts += [f"{count} lost ({cause.replace('_', ' ')})" for cause, count in way["lost"].items()]
     parts += [f"{way['dropped_outside']} dropped in front of the link"] if way["dropped_outside"] else []
     return "".join(f"; {part}" for part in parts)
 

@@ -19,6 +19,7 @@ from airperf import _core
 from airperf.errors import EnvironmentLacks, InputError, RunFailed
 from airperf.scenario import Checked
 from airperf.scenario.library import path_of
+from airperf.testbed.part import command as own_parts
 
 
 def run_shell(layers: Sequence[Checked], seed: int | None, command: Sequence[str]) -> dict[str, Any]:
@@ -32,12 +33,14 @@ def run_shell(layers: Sequence[Checked], seed: int | None, command: Sequence[str
     with Passing() as passing:
         try:
             report: dict[str, Any] = json.loads(
-                _core.run_shell(words, list(command), lambda _: not passing.wanted)
+                _core.run_shell(words, list(command), own_parts(_core), lambda _: not passing.wanted)
             )
         except _core.EnvironmentLacks as error:
             raise EnvironmentLacks(str(error)) from None
         except (FileNotFoundError, PermissionError) as error:
             raise InputError(f"{command[0]}: {error.strerror}") from None
+        except ValueError as error:
+            raise InputError(str(error)) from None
         except OSError as error:
             raise RunFailed(str(error)) from None
     return report
@@ -74,9 +77,12 @@ def _in_foreground() -> bool:
         return False
 
 
-def shell_words(nets: Sequence[str], overrides: Sequence[tuple[str, str]], report: Path) -> list[str]:
-    """The command line that runs what follows over these links and leaves the report in a file."""
+def shell_words(
+    nets: Sequence[str], overrides: Sequence[tuple[str, str]], seed: int | None, report: Path
+) -> list[str]:
+    """The command line that runs what follows over these links and leaves its JSON object in a file."""
     words = [sys.executable, "-m", "airperf", "shell", "--quiet", "--out", str(report)]
+    words += [] if seed is None else ["--seed", str(seed)]
     for net in nets:
         words += ["--net", net]
     for key, value in overrides:

@@ -118,6 +118,50 @@ kill $server
     assert max(delivered) - min(delivered) <= 2, "what comes out of one goes into the next, but for the end"
 
 
+CROWD = """schema = 1
+name = "crowd"
+duration = "20s"
+link = { kind = "wifi" }
+[[client]]
+rate = "1/s"
+size = "1B"
+[[client]]
+station = "other"
+count = 2
+rate = "10/s"
+size = "8KiB"
+[emu]
+server_program = "embedded"
+client_program = "embedded"
+"""
+
+
+@needs_layers
+def test_the_other_clients_of_a_scenario_load_the_link_beside_the_command(tmp_path: Path) -> None:
+    scenario = tmp_path / "crowd.toml"
+    scenario.write_text(CROWD)
+    out = tmp_path / "report.json"
+    words = [*AIRPERF, "shell", "--net", str(scenario), "--out", str(out), "--", "sleep", "2"]
+    done = run(*words)
+    assert done.returncode == 0, done.stderr
+    [link] = reported(out)
+    assert [other["station"] for other in link["others"]] == ["other-1", "other-2"]
+    for other in link["others"]:
+        # Twenty replies of 8 KiB in two seconds, with their headers.
+        assert other["down_bytes"] > 10 * 8 * 1024, link
+        assert 0 < other["up_bytes"] < other["down_bytes"]
+    assert link["down"]["delivered_packets"] == 0, "the command itself asked for nothing"
+    assert "beside it other-1 (embedded)" in done.stderr
+
+
+@needs_layers
+def test_a_link_with_other_clients_is_a_layer_by_itself(tmp_path: Path) -> None:
+    scenario = tmp_path / "crowd.toml"
+    scenario.write_text(CROWD)
+    done = run(*AIRPERF, "shell", "--net", "gprs", "--net", str(scenario), "--", "true")
+    assert (done.returncode, "layer by itself" in done.stderr) == (2, True)
+
+
 @needs_layers
 def test_the_status_is_the_commands() -> None:
     shell = [*AIRPERF, "shell", "--net", "wifi", "--"]

@@ -292,6 +292,11 @@ impl Clients {
         self.0.iter().filter(|client| !client.started).map(|client| client.start.max(now)).min()
     }
 
+    /// Every client's station, and the program that plays it.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = (u16, &'static str)> + '_ {
+        self.0.iter().map(|client| (client.station, client.kind.name()))
+    }
+
     /// Whether every client has been started and has ended.
     pub(crate) fn all_ended(&mut self) -> Result<bool, ProgramError> {
         let mut all = true;

@@ -55,4 +55,4 @@ pub use records::RecordsError;
 pub use registry::{clean, default_state_dir};
 pub use replay::{FrameDifference, ReplayError, Replayed, replay};
 pub use run::{EmuOptions, Progress, RunError, run};
-pub use shell::{DirectionReport, LayerReport, ShellError, ShellReport, Wanted, shell};
+pub use shell::{DirectionReport, LayerReport, OtherReport, ShellError, ShellReport, Wanted, shell};

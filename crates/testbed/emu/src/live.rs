@@ -34,6 +34,8 @@ pub(crate) enum Toward {
     Address(u16),
     /// The other end, of a layer with two.
     Across,
+    /// Station 0 from all others; from there, the station with that address of so many.
+    Star(u16),
 }
 
 /// The devices of a lab and the clock of a run.
@@ -163,6 +165,8 @@ impl Toward {
         match self {
             Self::Address(stations) => station_of([a, b, c, d], stations).map(StationId),
             Self::Across => Some(StationId(1 - from.min(1))),
+            Self::Star(_) if from > 0 => Some(StationId(0)),
+            Self::Star(stations) => station_of([a, b, c, d], stations).map(StationId),
         }
     }
 }
@@ -183,6 +187,8 @@ mod tests {
             [0, 1].map(|from| Toward::Across.station(from, &packet)),
             [1, 0].map(|to| Some(StationId(to)))
         );
+        packet[16] = 11; // nobody's of the lab, but beyond station 0 there may be others
+        assert_eq!([0, 1].map(|from| Toward::Star(2).station(from, &packet)), [None, Some(StationId(0))]);
         packet[0] = 0x60;
         assert_eq!(Toward::Address(2).station(0, &packet), None);
         assert_eq!(Toward::Across.station(0, &packet), None);

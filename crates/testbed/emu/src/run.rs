@@ -50,12 +50,12 @@ const REPORT_EVERY: Duration = Duration::from_ms(500);
 const DESCRIPTORS: u64 = 128;
 
 /// Precedence of the server: above the clients, for httperf polls without a pause and shares its core.
-const SERVER_NICE: i32 = -15;
+pub(crate) const SERVER_NICE: i32 = -15;
 /// Fixed priority of the server: below the medium's.
-const SERVER_FIXED: i32 = 20;
+pub(crate) const SERVER_FIXED: i32 = 20;
 /// Precedence of the clients: above everything else on the machine that is not of the kernel. No fixed priority: httperf
 /// never sleeps, and the kernel would stop it with all others of the core for 50 ms of each second.
-const CLIENT_NICE: i32 = -10;
+pub(crate) const CLIENT_NICE: i32 = -10;
 
 /// Why there is no run directory.
 #[derive(Debug, thiserror::Error)]

@@ -18,12 +18,14 @@ use nix::net::if_::InterfaceFlags;
 use nix::sched::CloneFlags;
 
 use super::{
-    Device, DeviceKind, INTERFACE, INTERFACE_INDEX, Lab, LabError, RouteMetrics, Step, drops_of, interface,
-    netlink, path, request, sockaddr, write,
+    Device, DeviceKind, INTERFACE, INTERFACE_INDEX, Lab, LabError, MOST_STATIONS, PREFIX, RouteMetrics,
+    SUBNET, StationSettings, Step, drops_of, interface, netlink, path, request, sockaddr, write,
 };
 
 /// The space of all layers: RFC 6598 §7.
 const SPACE: Block = Block { first: u32::from_be_bytes([100, 64, 0, 0]), prefix: 10 };
+/// The addresses of a lab, which a layer with several stations has.
+const LAB: Block = Block { first: u32::from_be_bytes([SUBNET[0], SUBNET[1], SUBNET[2], 0]), prefix: PREFIX };
 /// Bits by which a block within a block is longer.
 const STEP: u8 = 4;
 /// Layers that fit next to each other.
@@ -61,9 +63,14 @@ impl Block {
         Ipv4Addr::from(self.first + 1)
     }
 
+    /// The address of a station of the link, of which the first is at the outer end.
+    pub(crate) fn station(self, station: u16) -> Ipv4Addr {
+        Ipv4Addr::from(self.first + 1 + u32::from(station))
+    }
+
     /// The address of the command's side, station 1 of the link.
     pub(crate) fn inner(self) -> Ipv4Addr {
-        Ipv4Addr::from(self.first + 2)
+        self.station(1)
     }
 }
 
@@ -75,6 +82,8 @@ pub(crate) struct Ground {
     /// Whether the only ways out are layers.
     enclosed: bool,
     taken: Vec<u32>,
+    /// Whether the addresses of a lab are in use.
+    lab_taken: bool,
 }
 
 impl Ground {
@@ -85,7 +94,7 @@ impl Ground {
     pub(crate) fn here() -> Result<Self, LabError> {
         let list =
             getifaddrs().map_err(|errno| LabError::System { what: "list the network interfaces", errno })?;
-        let mut ground = Self { block: SPACE, enclosed: true, taken: Vec::new() };
+        let mut ground = Self { block: SPACE, enclosed: true, taken: Vec::new(), lab_taken: false };
         for found in list {
             let address = found.address.as_ref().and_then(|a| a.as_sockaddr_in()).map(|a| u32::from(a.ip()));
             let mask = found.netmask.as_ref().and_then(|a| a.as_sockaddr_in()).map(|a| u32::from(a.ip()));
@@ -93,6 +102,7 @@ impl Ground {
             let is_way_out = found.flags.contains(InterfaceFlags::IFF_UP)
                 && !found.flags.contains(InterfaceFlags::IFF_LOOPBACK);
             ground.enclosed &= ours || !is_way_out;
+            ground.lab_taken |= address.is_some_and(|address| LAB.holds(address));
             let (Some(address), Some(mask)) = (address.filter(|&a| SPACE.holds(a)), mask) else { continue };
             if found.interface_name == INTERFACE {
                 ground.block = Block { first: address & mask, prefix: mask.leading_ones() as u8 };
@@ -125,8 +135,8 @@ impl Ground {
 /// One layer as it was made.
 #[derive(Debug)]
 pub(crate) struct Hop {
-    /// Our ends of the outer and the inner device.
-    pub(crate) devices: [Device; 2],
+    /// Our ends of the devices, in the order of the link's stations.
+    pub(crate) devices: Vec<Device>,
     /// Its addresses.
     pub(crate) block: Block,
     /// The name of the outer device.
@@ -162,7 +172,7 @@ impl Lab {
             };
             let hops = blocks.iter().enumerate().map(|(number, &block)| {
                 let outer = format!("air{}", if number == 0 { place } else { 1 });
-                Ok(Hop { devices: [device(block.outer())?, device(block.inner())?], block, outer })
+                Ok(Hop { devices: vec![device(block.outer())?, device(block.inner())?], block, outer })
             });
             let hops = hops.collect::<Result<_, LabError>>()?;
             return Ok((lab, hops));
@@ -170,17 +180,44 @@ impl Lab {
         Err(refused)
     }
 
+    /// Makes one layer for a link of `count` stations: the lab's station 0 is this namespace, a command runs in the network
+    /// of station 1, and the others have the settings given.
+    ///
+    /// # Errors
+    /// [`LabError`], with the step that failed and what to do.
+    pub(crate) fn star(
+        ground: &Ground,
+        count: u16,
+        mtu: u32,
+        settings: &StationSettings,
+    ) -> Result<(Self, Hop), LabError> {
+        if count > MOST_STATIONS {
+            return Err(LabError::TooManyStations(count));
+        }
+        let place = ground.free().next().map(|(place, _)| place).filter(|_| !ground.lab_taken);
+        let place = place.ok_or(LabError::TooManyLayers)?;
+        let mut steps = vec![Step::SendNamespace { path: path("/proc/self/ns/net"), network: true }];
+        steps.extend(outer(place, LAB, mtu, ground.enclosed));
+        for station in 1..count {
+            steps.extend(inner(LAB, station, mtu, if station > 1 { &settings.sysctls } else { &[] }));
+        }
+        let (lab, devices) = Self::carry_out(&steps, count)?;
+        let device = |(station, fd)| Device { fd, kind: DeviceKind::Tun, address: LAB.station(station) };
+        let devices = (0..).zip(devices).map(device).collect();
+        Ok((lab, Hop { devices, block: LAB, outer: format!("air{place}") }))
+    }
+
     /// Packets that the kernel dropped at the outer device, of this name, and the inner device of a layer because they were
-    /// full; `None` when not known.
-    pub(crate) fn hop_drops(&self, number: usize, outer: &str) -> [Option<u64>; 2] {
-        let table = match number.checked_sub(1) {
+    /// full; `None` when not known. `around` is the station around the layer, if it is not this namespace.
+    pub(crate) fn hop_drops(&self, around: Option<u16>, outer: &str, inner: u16) -> [Option<u64>; 2] {
+        let table = match around {
             None => std::fs::read_to_string("/proc/thread-self/net/dev").ok(),
             Some(before) => self
-                .socket(before as u16)
+                .socket(before)
                 .ok()
                 .and_then(|_| std::fs::read_to_string(format!("/proc/{}/net/dev", self.keeper)).ok()),
         };
-        [table.and_then(|table| drops_of(&table, outer)), self.device_drops(number as u16)]
+        [table.and_then(|table| drops_of(&table, outer)), self.device_drops(inner)]
     }
 }
 
@@ -192,6 +229,13 @@ fn blocks(first: Block, count: usize) -> Option<Vec<Block>> {
 
 /// The steps that make one layer: the outer device here, then a namespace with the inner one.
 fn layer(place: u32, block: Block, mtu: u32, enclosed: bool) -> Vec<Step> {
+    let mut steps = outer(place, block, mtu, enclosed);
+    steps.extend(inner(block, 1, mtu, &[]));
+    steps
+}
+
+/// The steps that make the outer device of a layer here.
+fn outer(place: u32, block: Block, mtu: u32, enclosed: bool) -> Vec<Step> {
     let name = format!("air{place}");
     let mut steps = device(&name, INTERFACE_INDEX + place, block.outer(), block, mtu);
     let conf = |what: &str| format!("/proc/sys/net/ipv4/conf/{name}/{what}");
@@ -202,17 +246,26 @@ fn layer(place: u32, block: Block, mtu: u32, enclosed: bool) -> Vec<Step> {
     }
     steps.push(write(&format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1", false));
     steps.push(interface_up(&name));
-    steps.push(Step::Unshare(CloneFlags::CLONE_NEWNET));
+    steps
+}
+
+/// The steps that make a namespace for a station of a layer, with its device.
+fn inner(block: Block, station: u16, mtu: u32, sysctls: &[(String, String)]) -> Vec<Step> {
+    let mut steps = vec![Step::Unshare(CloneFlags::CLONE_NEWNET)];
     for interfaces in ["all", "default"] {
         steps.push(write(&format!("/proc/sys/net/ipv6/conf/{interfaces}/disable_ipv6"), "1", false));
     }
     // No connection learns from an earlier one.
     steps.push(write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1", false));
-    steps.extend(device(INTERFACE, INTERFACE_INDEX, block.inner(), block, mtu));
+    for (name, value) in sysctls {
+        steps.push(write(&format!("/proc/sys/net/{name}"), value, false));
+    }
+    let address = block.station(station);
+    steps.extend(device(INTERFACE, INTERFACE_INDEX, address, block, mtu));
     steps.push(interface_up("lo"));
     steps.push(interface_up(INTERFACE));
     let nowhere = Ipv4Addr::UNSPECIFIED;
-    let route = netlink::replace_route(nowhere, 0, block.inner(), INTERFACE_INDEX, RouteMetrics::default());
+    let route = netlink::replace_route(nowhere, 0, address, INTERFACE_INDEX, RouteMetrics::default());
     steps.push(Step::Netlink { message: route, what: "set the default route" });
     steps.push(Step::SendNamespace { path: path("/proc/self/ns/net"), network: true });
     steps
@@ -255,7 +308,7 @@ mod tests {
     #[test]
     fn a_place_that_has_a_layer_is_not_taken_again() {
         let taken = vec![u32::from(SPACE.part(1).unwrap().outer())];
-        let ground = Ground { block: SPACE, enclosed: true, taken };
+        let ground = Ground { block: SPACE, enclosed: true, taken, lab_taken: false };
         assert_eq!(ground.free().next().map(|(place, _)| place), Some(2));
         assert_eq!(ground.free().count(), 14);
     }

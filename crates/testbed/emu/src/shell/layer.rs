@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use airperf_clock::RunClock;
-use airperf_link::{Arrival, DropCause, Link, LossCause, QueueStats, StationId};
+use airperf_link::{Arrival, DropCause, Link, LossCause, StationId};
 use airperf_scenario::{OverLink, Scenario};
 use airperf_units::{Duration, StreamKey, Time};
 
@@ -37,9 +37,10 @@ pub(super) struct LayerOutcome {
     /// Deliveries the kernel refused.
     pub(super) refused: u64,
     pub(super) books: Books,
-    /// The way down (from station 0) and up.
-    pub(super) queues: [QueueStats; 2],
+    /// The way down (from station 0) to the command and up.
     pub(super) seen: [Seen; 2],
+    /// Octets delivered to and from every other station.
+    pub(super) others: Vec<[u64; 2]>,
 }
 
 /// The thread; dropping it stops it.
@@ -53,14 +54,16 @@ impl Layer {
     pub(super) fn start(
         scenario: &Scenario,
         key: StreamKey,
-        devices: [Device; 2],
+        devices: Vec<Device>,
         core: Option<usize>,
     ) -> Result<Self, ShellError> {
         let stop = Arc::new(AtomicBool::new(false));
         let clock = RunClock::start();
-        let live = Live::new(clock, devices.into(), Toward::Across, stop.clone())
+        let stations = devices.len() as u16;
+        let toward = if stations > 2 { Toward::Star(stations) } else { Toward::Across };
+        let live = Live::new(clock, devices, toward, stop.clone())
             .map_err(|errno| ShellError::Medium(errno.to_string()))?;
-        let tap = Tap::new(live, Stated::of(&scenario.link));
+        let tap = Tap::new(live, Stated::of(&scenario.link, stations > 2), stations);
         let packets = scenario.link.packets() as usize + 16;
         let start = Start { packets, mtu: scenario.link.mtu() as usize, tap, core };
         let thread =
@@ -111,30 +114,48 @@ impl OverLink<Handle> for Start {
             realtime::give_back(&granted);
             LayerOutcome {
                 closing,
-                queues: [0, 1].map(|station| medium.link.queue(StationId(station))),
                 delivery_lag: medium.delivery_lag,
                 counters: medium.counters,
                 granted,
                 refused: tap.live.refused(),
                 books: medium.recorder,
                 seen: tap.checks.map(|check| check.seen()),
+                others: tap.others,
             }
         };
         std::thread::Builder::new().name("shell-medium".into()).spawn(work)
     }
 }
 
-/// Which way packets to a station go: down (0) or up (1).
-fn way_to(station: StationId) -> usize {
-    usize::from(station.0 == 0)
+/// The command's station.
+const COMMAND: StationId = StationId(1);
+
+/// Which way a packet goes that the command sends or is sent: down (0) or up (1).
+fn way(from: StationId, to: StationId) -> Option<usize> {
+    (from == COMMAND || to == COMMAND).then(|| usize::from(from == COMMAND))
 }
 
-/// What the link refused and gave up, by way or cause.
-#[derive(Clone, Debug, Default)]
+/// What the link refused and gave up of the command's packets, by way and cause.
+#[derive(Clone, Debug)]
 pub(super) struct Books {
     pub(super) dropped: [BTreeMap<&'static str, u64>; 2],
-    pub(super) lost: BTreeMap<&'static str, u64>,
+    pub(super) lost: [BTreeMap<&'static str, u64>; 2],
     pub(super) offered: [(u64, u64); 2],
+    /// Which way packets went, by their numbers modulo the length.
+    ways: Vec<Option<usize>>,
+    next: u64,
+}
+
+impl Default for Books {
+    fn default() -> Self {
+        Self {
+            dropped: Default::default(),
+            lost: Default::default(),
+            offered: Default::default(),
+            ways: vec![None; REMEMBERED],
+            next: 0,
+        }
+    }
 }
 
 const fn word(cause: DropCause) -> &'static str {
@@ -148,15 +169,22 @@ const fn word(cause: DropCause) -> &'static str {
 impl Recorder for Books {
     fn record(&mut self, event: &Event<'_>) {
         match *event {
-            Event::Offered { to, bytes, arrival, .. } => {
-                let way = way_to(to);
+            Event::Offered { from, to, bytes, arrival, .. } => {
+                let way = way(from, to);
+                self.ways[self.next as usize % REMEMBERED] = way;
+                self.next += 1;
+                let Some(way) = way else { return };
                 self.offered[way].0 += 1;
                 self.offered[way].1 += bytes.len() as u64;
                 if let Arrival::Dropped(cause) = arrival {
                     *self.dropped[way].entry(word(cause)).or_default() += 1;
                 }
             }
-            Event::Lost { cause, .. } => *self.lost.entry(LossCause::word(cause)).or_default() += 1,
+            Event::Lost { cause, packet, .. } => {
+                if let Some(way) = self.ways[packet as usize % REMEMBERED] {
+                    *self.lost[way].entry(LossCause::word(cause)).or_default() += 1;
+                }
+            }
             _ => {}
         }
     }
@@ -166,18 +194,30 @@ impl Recorder for Books {
 struct Tap {
     live: Live,
     /// When packets came and how long they were, by their numbers modulo the length.
-    came: Vec<(u64, Time, u32)>,
+    came: Vec<Came>,
     next: u64,
     checks: [Check; 2],
+    others: Vec<[u64; 2]>,
+}
+
+/// A packet's coming.
+#[derive(Clone, Copy, Debug)]
+struct Came {
+    number: u64,
+    at: Time,
+    from: StationId,
+    bytes: u32,
 }
 
 impl Tap {
-    fn new(live: Live, stated: [Option<Stated>; 2]) -> Self {
+    fn new(live: Live, stated: [Option<Stated>; 2], stations: u16) -> Self {
+        let nothing = Came { number: u64::MAX, at: Time::ZERO, from: COMMAND, bytes: 0 };
         Self {
             live,
-            came: vec![(u64::MAX, Time::ZERO, 0); REMEMBERED],
+            came: vec![nothing; REMEMBERED],
             next: 0,
             checks: stated.map(Check::new),
+            others: vec![[0; 2]; usize::from(stations).saturating_sub(2)],
         }
     }
 }
@@ -194,8 +234,8 @@ impl World for Tap {
     fn receive(&mut self, buffer: &mut [u8]) -> Option<Received> {
         let received = self.live.receive(buffer)?;
         if received.to.is_some() {
-            let at = self.live.now();
-            self.came[self.next as usize % REMEMBERED] = (self.next, at, received.length as u32);
+            let (number, at, bytes) = (self.next, self.live.now(), received.length as u32);
+            self.came[number as usize % REMEMBERED] = Came { number, at, from: received.from, bytes };
             self.next += 1;
         }
         Some(received)
@@ -203,10 +243,18 @@ impl World for Tap {
 
     fn send(&mut self, to: StationId, number: u64, packet: &[u8]) {
         self.live.send(to, number, packet);
-        let (whose, came, bytes) = self.came[number as usize % REMEMBERED];
-        if whose == number {
-            let out = self.live.now();
-            self.checks[way_to(to)].passed(came, out, bytes);
+        let came = self.came[number as usize % REMEMBERED];
+        if came.number != number {
+            return;
+        }
+        match way(came.from, to) {
+            Some(way) => self.checks[way].passed(came.at, self.live.now(), came.bytes),
+            None => {
+                let other = came.from.0.max(to.0);
+                if let Some(sums) = self.others.get_mut(usize::from(other) - 2) {
+                    sums[usize::from(to.0 == 0)] += u64::from(came.bytes);
+                }
+            }
         }
     }
 

@@ -6,11 +6,12 @@
 //! and checks in-band what came out of it (`check`). References: namespaces(7); Netravali et al., "Mahimahi: accurate
 //! record-and-replay for HTTP", USENIX ATC 2015.
 //!
-//! Left out: records of frames and packets (capture in the inner namespace), stations beyond the first two, which are
-//! silent, name servers, and any way to the world outside.
+//! Left out: records of frames and packets (capture in the inner namespace), name servers, and any way to the world
+//! outside.
 
 mod check;
 mod layer;
+mod others;
 mod report;
 mod stated;
 
@@ -20,6 +21,7 @@ use std::ops::ControlFlow;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::time::{Duration as WallDuration, Instant};
 
 use airperf_clock::ClockWatch;
@@ -29,15 +31,19 @@ use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid, getppid};
 
+use crate::isolation::DeviceKind;
 use crate::isolation::{Ground, Lab, LabError};
+use crate::kernel;
+use crate::programs::ProgramError;
 use crate::realtime::Cores;
 use layer::Layer;
-pub use report::{DirectionReport, LayerReport, ShellReport, Wanted};
+use others::Others;
+pub use report::{DirectionReport, LayerReport, OtherReport, ShellReport, Wanted};
 
 /// The variable in which the command finds the address of the outermost end, where what listens around the layers is.
 const OUTSIDE: &str = "AIRPERF_OUTSIDE";
 /// How often the caller hears of it.
-const LOOK: WallDuration = WallDuration::from_millis(100);
+const LOOK: WallDuration = WallDuration::from_millis(50);
 /// How long a command that was asked to end may take before it is killed.
 const PATIENCE: WallDuration = WallDuration::from_secs(5);
 
@@ -53,6 +59,14 @@ pub enum ShellError {
     /// No link to run the command over.
     #[error("no layer: a command is run over one link at least")]
     NoLayer,
+    /// A program that plays another client, or their server.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// Several layers, of which one has other clients.
+    #[error(
+        "{0}: a link with other clients is a layer by itself; leave out the other --net, or its clients but one"
+    )]
+    Crowded(String),
     /// The command cannot be executed.
     #[error("{command}: {error}")]
     Command {
@@ -63,42 +77,98 @@ pub enum ShellError {
     },
 }
 
-/// Runs a command over layers of links, the outermost first, with the caller's own environment and
-/// standard streams.
+/// Runs a command over layers of links, the outermost first, with the caller's own environment and standard streams.
 ///
-/// `tell` is called ten times a second on the calling thread, which must live until the command has ended; when it
-/// breaks, the command is asked to end (`SIGTERM`), and killed if it does not.
+/// A link that is the only layer has the other clients of its scenario, too, as real programs; `own_parts` is a command as
+/// in [`EmuOptions`](crate::EmuOptions). `tell` is called some times a second on the calling thread, which must live until the
+/// command has ended; when it breaks, the command is asked to end (`SIGTERM`), and killed if it does not.
 ///
 /// # Errors
 /// What could not be made or started. That the command fails is no error; its status is in the report.
 pub fn shell(
     layers: &[(Scenario, u64)],
     command: &[OsString],
+    own_parts: &[OsString],
     tell: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<ShellReport, ShellError> {
     let (Some((program, arguments)), false) = (command.split_first(), layers.is_empty()) else {
         return Err(ShellError::NoLayer);
     };
     let ground = Ground::here()?;
-    let mtus: Vec<u32> = layers.iter().map(|(scenario, _)| scenario.link.mtu()).collect();
-    let (lab, hops) = Lab::chain(&ground, &mtus)?;
-    let (core, mut blocks, mut names, mut working) = (Cores::choose().medium, vec![], vec![], vec![]);
+    let crowded = layers.iter().find(|(scenario, _)| scenario.clients.len() > 1);
+    let (lab, hops) = match (layers, crowded) {
+        (_, None) => {
+            let mtus: Vec<u32> = layers.iter().map(|(scenario, _)| scenario.link.mtu()).collect();
+            Lab::chain(&ground, &mtus)?
+        }
+        ([(scenario, _)], Some(_)) => {
+            let settings = kernel::settings(scenario, DeviceKind::Tun);
+            let stations = scenario.stations.len() as u16;
+            let (lab, hop) = Lab::star(&ground, stations, scenario.link.mtu(), &settings)?;
+            (lab, vec![hop])
+        }
+        (_, Some((scenario, _))) => return Err(ShellError::Crowded(scenario.name.clone())),
+    };
+    let lab = Arc::new(lab);
+    // In a chain every station is the inside of a layer, in a star the first is what is around it.
+    let inner = |number: usize| (number + usize::from(crowded.is_some())) as u16;
+    let outside = hops.first().filter(|_| !ground.is_inside()).map(|hop| hop.block.outer().to_string());
+    let (core, mut made, mut working) = (Cores::choose().medium, vec![], vec![]);
     for ((scenario, seed), hop) in layers.iter().zip(hops) {
-        blocks.push(hop.block);
-        names.push(hop.outer);
+        made.push((hop.block, hop.outer));
         working.push(Layer::start(scenario, StreamKey::new(*seed), hop.devices, core)?);
     }
-    let mut watch = ClockWatch::start();
-    let outside = blocks.first().filter(|_| !ground.is_inside()).map(|block| block.outer().to_string());
-    let mut child = start(program, arguments, outside, &lab)?;
-    let mut asked: Option<Instant> = None;
-    let status = loop {
-        if let Some(status) = ended_within(&mut child, LOOK)
-            .map_err(|error| ShellError::Command { command: program.to_string_lossy().into(), error })?
-        {
-            break status;
+    let mut others = match (layers, crowded) {
+        ([(scenario, seed)], Some(_)) => {
+            Some(Others::start(scenario, StreamKey::new(*seed), lab.clone(), own_parts)?)
         }
+        _ => None,
+    };
+    let mut watch = ClockWatch::start();
+    let mut child = start(program, arguments, outside, &lab, inner(layers.len() - 1))?;
+    let (status, uneven) = attend(&mut child, program, &working, others.as_mut(), &mut watch, tell)?;
+    let drops: Vec<_> = made
+        .iter()
+        .enumerate()
+        .map(|(number, (_, name))| {
+            let around = number.checked_sub(1).map(|before| before as u16);
+            lab.hop_drops(around, name, inner(number))
+        })
+        .collect();
+    let mut reports = Vec::new();
+    for (((scenario, seed), layer), ((block, _), drops)) in
+        layers.iter().zip(working).zip(made.into_iter().zip(drops))
+    {
+        let outcome = layer.finish()?;
+        let octets = outcome.others.clone();
+        let mut report = LayerReport::new(scenario, *seed, block, drops, outcome);
+        report.others = others.as_ref().map_or(Vec::new(), |others| others.describe(&octets));
+        report.why_invalid.extend(uneven.clone());
+        reports.push(report);
+    }
+    Ok(ShellReport { status, enclosed: ground.is_enclosed(), clocks: watch.complaints(), layers: reports })
+}
+
+/// Waits for the command's end: its status, and why the other clients did not load the link throughout, if so.
+fn attend(
+    child: &mut Child,
+    program: &OsString,
+    working: &[Layer],
+    mut others: Option<&mut Others>,
+    watch: &mut ClockWatch,
+    tell: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<(i32, Option<String>), ShellError> {
+    let (mut asked, mut uneven): (Option<Instant>, Option<String>) = (None, None);
+    loop {
+        let ended = ended_within(child, LOOK)
+            .map_err(|error| ShellError::Command { command: program.to_string_lossy().into(), error })?;
         watch.look();
+        if let Some(status) = ended {
+            return Ok((status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)), uneven));
+        }
+        if let Some(others) = others.as_mut() {
+            uneven = uneven.or(others.look()?);
+        }
         let ill = working.iter().any(Layer::is_over);
         match asked {
             None if tell().is_break() || ill => {
@@ -110,17 +180,7 @@ pub fn shell(
             }
             _ => {}
         }
-    };
-    watch.look();
-    let drops: Vec<_> = names.iter().enumerate().map(|(number, name)| lab.hop_drops(number, name)).collect();
-    let mut reports = Vec::new();
-    for (((scenario, seed), layer), (block, drops)) in
-        layers.iter().zip(working).zip(blocks.into_iter().zip(drops))
-    {
-        reports.push(LayerReport::new(scenario, *seed, block, drops, layer.finish()?));
     }
-    let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-    Ok(ShellReport { status, enclosed: ground.is_enclosed(), clocks: watch.complaints(), layers: reports })
 }
 
 /// Starts the command in the innermost namespace; it does not outlive this thread.
@@ -129,9 +189,10 @@ fn start(
     arguments: &[OsString],
     outside: Option<String>,
     lab: &Lab,
+    station: u16,
 ) -> Result<Child, ShellError> {
     let failed = |error| ShellError::Command { command: program.to_string_lossy().into(), error };
-    let innermost = lab.stations.last().ok_or(ShellError::NoLayer)?;
+    let innermost = &lab.stations[usize::from(station)];
     let (network, us) = (innermost.network.as_raw_fd(), getpid());
     let mut command = Command::new(program);
     command.args(arguments).envs(outside.map(|address| (OUTSIDE, address)));

@@ -57,14 +57,27 @@ pub struct LayerReport {
     pub granted: Granted,
     /// Packets that were not IPv4.
     pub foreign: u64,
-    /// Packets that the link gave up, by cause, both ways.
-    pub lost: BTreeMap<&'static str, u64>,
     /// To the command.
     pub down: DirectionReport,
     /// From the command.
     pub up: DirectionReport,
+    /// The other stations of the link, which its scenario's clients played.
+    pub others: Vec<OtherReport>,
     /// Why what was measured over it should not be trusted; empty when it may be.
     pub why_invalid: Vec<String>,
+}
+
+/// A station besides the command's.
+#[derive(Clone, Debug, Serialize)]
+pub struct OtherReport {
+    /// Its name.
+    pub station: String,
+    /// What plays it.
+    pub program: &'static str,
+    /// Octets of packets delivered to it.
+    pub down_bytes: u64,
+    /// Octets of packets delivered from it.
+    pub up_bytes: u64,
 }
 
 /// One direction of a layer.
@@ -80,8 +93,8 @@ pub struct DirectionReport {
     pub delivered_bytes: u64,
     /// Packets the link refused, by cause.
     pub dropped: BTreeMap<&'static str, u64>,
-    /// Packets the link gave up.
-    pub lost: u64,
+    /// Packets the link gave up, by cause.
+    pub lost: BTreeMap<&'static str, u64>,
     /// Packets that the kernel dropped in front of the link, because we did not take them in time; `None` when not known.
     pub dropped_outside: Option<u64>,
     /// Time between the devices: the least, the mean, the most, ms.
@@ -139,7 +152,7 @@ impl LayerReport {
                 delivered_packets: packets,
                 delivered_bytes: octets,
                 dropped: outcome.books.dropped[way].clone(),
-                lost: outcome.queues[way].lost,
+                lost: outcome.books.lost[way].clone(),
                 dropped_outside: drops[way],
                 delay_least_ms: least.map(|least| least.as_secs_f64() * 1e3),
                 delay_mean_ms: some(sum_s / packets as f64 * 1e3),
@@ -176,8 +189,8 @@ impl LayerReport {
             foreign: outcome.counters.foreign,
             down: direction(0),
             up: direction(1),
-            lost: outcome.books.lost,
             granted: outcome.granted,
+            others: Vec::new(),
             why_invalid: Vec::new(),
         };
         let mut why = Vec::new();

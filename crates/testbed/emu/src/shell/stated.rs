@@ -36,9 +36,12 @@ enum Carries {
 }
 
 impl Stated {
-    /// What a link states of its way down (from station 0) and up.
-    pub(super) fn of(link: &LinkConfig) -> [Option<Self>; 2] {
+    /// What a link states of its way down (from station 0) to station 1 and up; with others on a medium that is shared, what
+    /// is left of it is not stated.
+    pub(super) fn of(link: &LinkConfig, others: bool) -> [Option<Self>; 2] {
         match link {
+            LinkConfig::Access(config) if others && config.shared => [None, None],
+            LinkConfig::Gprs(_) if others => [None, None],
             LinkConfig::Access(config) => [Self::access(&config.down), Self::access(&config.up)],
             // Where every block arrives, radio blocks carry a fixed rate; what setting up a flow takes is not constant.
             LinkConfig::Gprs(config)

@@ -37,7 +37,7 @@ fn seen(sent_over: &AccessConfig, stated_by: &AccessConfig, packets: &[(Time, u3
         model.arrive(at, NETWORK, Packet { to: Destination::Station(StationId(1)), bytes, payload: number });
     }
     model.poll(Time::from_ns(3_600_000_000_000), &mut out);
-    let [stated, _] = Stated::of(&LinkConfig::Access(stated_by.clone()));
+    let [stated, _] = Stated::of(&LinkConfig::Access(stated_by.clone()), false);
     let mut check = Check::new(Some(stated.expect("a clean link states what it does")));
     for (at, number) in out.0 {
         let (came, bytes) = packets[number];
@@ -130,4 +130,22 @@ fn bursts_over_a_trace_are_not_taken_for_a_flood() {
     assert_eq!(seen.seconds, 0);
     assert!((seen.busy_octets - seen.busy_stated).abs() < seen.busy_grain, "{seen:?}");
     assert!((seen.alone_s - seen.alone_stated_s).abs() / (seen.alone as f64) < 1e-6, "{seen:?}");
+}
+
+#[test]
+fn acknowledgements_over_a_slow_trace_are_not_taken_for_too_much() {
+    let trace = include_str!("../../../../../../traces/synthetic-lte.up");
+    let config = link(opportunities(trace), Distribution::Fixed(20_000_000));
+    for most in [60, 300, 1_500] {
+        let mut random: Stream = StreamKey::new(9).stream("acknowledgements");
+        let mut at = Time::ZERO;
+        let packets: Vec<_> = (0..20_000)
+            .map(|_| {
+                at += Duration::from_us(u64::from(random.up_to(4_000)));
+                (at, 52 + random.up_to(most - 52))
+            })
+            .collect();
+        let seen = seen(&config, &config, &packets, 100_000);
+        assert!((seen.busy_octets - seen.busy_stated).abs() < seen.busy_grain, "{most}: {seen:?}");
+    }
 }
