@@ -93,9 +93,11 @@ def page(events: Iterable[Event], timing: Mapping[str, float], *, complete: bool
                     "end_ms": _after(told["timestamp"], origin),
                     "error": str(told.get("errorText", "failed")),
                 }
-    table = pl.DataFrame(list(rows.values()), schema=SCHEMA, orient="row")
+    table = pl.DataFrame(list(rows.values()), schema=SCHEMA, orient="row").sort("start_ms")
+    # What a browser shows when the page itself does not come has a load event, too.
+    complete = complete and not table.is_empty() and table["error"][0] is None
     return Page(
-        requests=table.sort("start_ms"),
+        requests=table,
         load_ms=_after(load, origin) if complete and load is not None and origin is not None else None,
         dom_ms=timing.get("domContentLoaded") or None,
         paint_ms=timing.get("first-contentful-paint"),

@@ -1,6 +1,7 @@
 """``airperf browse``: load a page with a real browser, cold, several times; times, waterfall, HAR.
 
-Model: docs/guide/browse-a-page.md. Leaves out the network: ``airperf host`` and ``airperf shell`` make one.
+Model: docs/guide/browse-a-page.md; the network is that of ``airperf host`` and ``airperf shell``. Leaves out
+comparing pages.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,15 +21,21 @@ from rich.table import Table
 from airperf import __version__
 from airperf.analysis import browsing
 from airperf.analysis.intervals import Interval
-from airperf.cli.options import FolderPath, json_flag
+from airperf.cli.options import FolderPath, json_flag, seed_option
 from airperf.cli.output import ERR, add_row, number, print_json, say, show
+from airperf.cli.shell import check_layers, described
 from airperf.errors import InputError
 from airperf.files import pretty_json, write_atomic
 from airperf.report.browse import browse_report, median
+from airperf.scenario import parse_overrides
 from airperf.sites import site_of
-from airperf.testbed import Browsed, Hosting, Wanted, browse, browser_version
+from airperf.testbed import Browsed, Hosting, Over, Told, Wanted, browse, browser_version
 
 PARTLY = 3
+PAUSE_S = 3.0
+"""Longer than GPRS keeps a block flow, and than the last packets of a connection are on their way."""
+LINKS = ipaddress.ip_network("100.64.0.0/10")
+"""Addresses of the ends of links."""
 
 
 @click.command("browse")
@@ -50,6 +56,18 @@ PARTLY = 3
     "--no-sandbox", is_flag=True, help="Run Chromium without its sandbox, as root must; it is reported."
 )
 @click.option("--allow-target", is_flag=True, help="You may load this page, which is not in the lab.")
+@click.option(
+    "--net", "nets", multiple=True, metavar="LAYER", help="A link in between, as airperf shell has them."
+)
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a key of the link.")
+@seed_option
+@click.option(
+    "--pause",
+    "pause_s",
+    type=click.FloatRange(0, 3_600),
+    default=None,
+    help="Seconds between two loads (default: 3 with --net, else none).",
+)
 @json_flag
 def command(
     url: str,
@@ -63,30 +81,41 @@ def command(
     http1: bool,
     no_sandbox: bool,
     allow_target: bool,
+    nets: tuple[str, ...],
+    settings: tuple[str, ...],
+    seed: int | None,
+    pause_s: float | None,
     as_json: bool,
 ) -> int:
     """Load URL with Chromium in a fresh profile each time, and say how long it takes.
 
     With --site the page comes from a recorded site (see airperf host) in a network namespace without a way
-    out. Otherwise URL must be on this machine, or inside airperf host, unless --allow-target.
+    out. Otherwise URL must be on this machine, or inside airperf host, unless --allow-target. With --net
+    there are emulated links between the browser and the servers (see airperf shell).
     """
-    _may_load(url, hosted=site is not None, allowed=allow_target)
+    _may_load(url, hosted=site is not None, allowed=allow_target, over=bool(nets))
+    over = Over(nets, parse_overrides(settings), seed)
+    check_layers(nets, over.overrides)
     sandbox = not no_sandbox
     if sandbox and os.geteuid() == 0:
         raise InputError("as root Chromium needs --no-sandbox; better run this as yourself")
-    wanted = Wanted(url, repetitions, timeout_s, filmstrip, sandbox)
+    pause = pause_s if pause_s is not None else PAUSE_S if nets else 0.0
+    wanted = Wanted(url, repetitions, timeout_s, filmstrip, sandbox, pause_s=pause)
     hosting = Hosting(strict, not no_think, not http1)
     version = browser_version()
     with tempfile.TemporaryDirectory(prefix="airperf-site-") as name, ERR.status("loading") as status:
         folder = None if site is None else site_of(site, Path(name) / "site").folder
         found, told = browse(
-            wanted, folder, hosting, lambda count: status.update(f"{count} of {repetitions} loads done")
+            wanted, folder, hosting, over, lambda count: status.update(f"{count} of {repetitions} loads done")
         )
     pages = [browsing.page(one.events, one.timing, complete=one.complete) for one in found]
     sums = browsing.loads(pages)
     notes = _notes(told, sandbox=sandbox)
+    layers = told.link["layers"] if told.link else []
     if not as_json:
         _print(url, sums)
+        for line in (line for one in layers for line in described(one)):
+            say(line)
     for note in notes:
         say(f"note: {note}")
     summary = _summary(url, pages, sums)
@@ -96,15 +125,16 @@ def command(
             "browser": version,
             "site": site.name if site else "",
             "notes": notes,
+            "links": [described(one) for one in layers],
         }
         _write(out, url, found, pages, sums, about, summary)
         say(f"report: {out / 'report.html'}")
     if as_json:
-        print_json(summary | {"site": None if told is None else told["counts"], "notes": notes})
-    return PARTLY if sums.incomplete else 0
+        print_json(summary | {"site": told.site and told.site["counts"], "link": told.link, "notes": notes})
+    return PARTLY if sums.incomplete or (told.link and told.link["why_invalid"]) else 0
 
 
-def _may_load(url: str, *, hosted: bool, allowed: bool) -> None:
+def _may_load(url: str, *, hosted: bool, allowed: bool, over: bool) -> None:
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -113,22 +143,28 @@ def _may_load(url: str, *, hosted: bool, allowed: bool) -> None:
     if parts.scheme not in {"http", "https"} or not host:
         raise InputError(f"{url!r}: write http://… or https://…")
     try:
-        here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+        here = address.is_loopback or (over and address in LINKS)
     except ValueError:
-        here = False
+        address, here = None, False
+    if over and address is not None and address.is_loopback:
+        raise InputError(
+            f"{host} over a link is the browser's own side; write the address that airperf shell gives as "
+            "AIRPERF_OUTSIDE, or host the page with --site"
+        )
     if not (hosted or allowed or here or "AIRPERF_CA" in os.environ):
         raise InputError(
             f"{host} is outside the lab: load it from a recording with --site, or, if you may, --allow-target"
         )
 
 
-def _notes(told: Mapping[str, Any] | None, *, sandbox: bool) -> list[str]:
+def _notes(told: Told, *, sandbox: bool) -> list[str]:
     notes = [] if sandbox else ["Chromium ran without its sandbox (--no-sandbox)."]
     # Names that were looked up in vain are left to --json: most of them are the browser's own.
-    missed = [] if told is None else [miss for miss in told["misses"] if not miss.startswith("DNS ")]
+    missed = [miss for miss in (told.site or {"misses": []})["misses"] if not miss.startswith("DNS ")]
     if missed:
         notes.append(f"Asked for and not recorded: {', '.join(missed[:5])}{' …' if len(missed) > 5 else ''}.")
-    return notes
+    return notes + [f"Not valid: {why}." for why in (told.link or {"why_invalid": []})["why_invalid"]]
 
 
 def _print(url: str, sums: browsing.Loads) -> None:

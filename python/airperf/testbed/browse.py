@@ -1,12 +1,11 @@
-"""Loading a page several times with a real browser, in the network that is here or beside a hosted site.
+"""Loading a page several times with a real browser, in the network that is here or beside a site, over links.
 
-Leaves out the browser itself (``browser``) and the namespace (``room``).
+Leaves out the browser itself (``browser``), the namespace (``room``) and the links (``shell``).
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -15,10 +14,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from airperf.errors import Interrupted, RunFailed
+from airperf.errors import EnvironmentLacks, Interrupted, RunFailed
 from airperf.testbed.browser import Wanted, chromium
-from airperf.testbed.host import Hosting, host_for
+from airperf.testbed.host import Hosting, host_for, watched
 from airperf.testbed.interrupt import Interrupts
+from airperf.testbed.shell import shell_words
+
+INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,38 +41,60 @@ def browser_version() -> str:
     return done.stdout.strip() or "Chromium"
 
 
-def browse(
-    wanted: Wanted, site: Path | None, hosting: Hosting, done: Callable[[int], None]
-) -> tuple[list[Browsed], dict[str, Any] | None]:
-    """The loads in their order, and what was served of a hosted site.
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The links between the browser and the site, the outermost first; see ``airperf shell``."""
 
-    ``done`` hears how many loads there are, as they come. Raises ``RunFailed`` with the browser's reason, and
-    ``Interrupted`` after Ctrl-C.
+    nets: tuple[str, ...] = ()
+    overrides: tuple[tuple[str, str], ...] = ()
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was served of a hosted site, and what the links said of themselves; None where there were none."""
+
+    site: dict[str, Any] | None
+    link: dict[str, Any] | None
+
+
+def browse(
+    wanted: Wanted, site: Path | None, hosting: Hosting, over: Over, done: Callable[[int], None]
+) -> tuple[list[Browsed], Told]:
+    """The loads in their order, and what was told beside them.
+
+    ``done`` hears how many loads there are, as they come. Raises ``RunFailed`` with the browser's reason,
+    ``EnvironmentLacks`` where links cannot be made, and ``Interrupted`` after Ctrl-C.
     """
     browser_version()
     with tempfile.TemporaryDirectory(prefix="airperf-browse-") as name:
         folder = Path(name)
         (folder / "wanted.json").write_text(json.dumps(asdict(wanted)), encoding="utf-8")
         words = [sys.executable, "-m", "airperf.testbed.loads", str(folder / "wanted.json")]
-        told = None
-        if site is None:
-            with Interrupts() as interrupts, subprocess.Popen(words, env=os.environ) as process:
-                while process.poll() is None:
-                    try:
-                        process.wait(0.2)
-                    except subprocess.TimeoutExpired:
-                        done(len(list(folder.glob("load-*.json"))))
-                status = process.returncode
-                if interrupts.count:
-                    raise Interrupted("the page loads were interrupted; nothing was written")
-        else:
-            status, told = host_for(site, hosting, words)
-        done(len(list(folder.glob("load-*.json"))))
+        report = folder / "shell.json"
+        if over.nets:
+            words = [*shell_words(over.nets, over.overrides, over.seed, report), *words]
+
+        def look() -> None:
+            done(len(list(folder.glob("load-*.json"))))
+
+        with Interrupts() as interrupts:
+            if site is None:
+                told, status = None, watched(words, look)
+            else:
+                status, told = host_for(site, hosting, words, look)
+            if interrupts.count or status == INTERRUPTED:
+                raise Interrupted("the page loads were interrupted; nothing was written")
+        look()
         if (folder / "problem").exists():
             raise RunFailed((folder / "problem").read_text(encoding="utf-8"))
+        if status == EnvironmentLacks.exit_code and over.nets:
+            raise EnvironmentLacks("no link can be made here; what is missing is said above")
         if status:
             raise RunFailed(f"the browser's process ended with status {status}")
-        return [_browsed(folder, number) for number in range(1, wanted.repetitions + 1)], told
+        link = json.loads(report.read_text(encoding="utf-8")) if over.nets else None
+        loads = [_browsed(folder, number) for number in range(1, wanted.repetitions + 1)]
+        return loads, Told(told, link)
 
 
 def _browsed(folder: Path, number: int) -> Browsed:

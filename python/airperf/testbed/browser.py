@@ -54,6 +54,8 @@ class Wanted:
     sandbox: bool = True
     spki: str = ""
     """The key that may sign certificates, as Chromium's option has it; empty for none."""
+    pause_s: float = 0.0
+    """Time between two loads, for a link to be as it was before the first."""
 
 
 @dataclass(slots=True)

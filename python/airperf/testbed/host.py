@@ -6,6 +6,7 @@ user namespace where this machine allows one. Leaves out what happens inside (``
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -34,10 +35,13 @@ class Hosting:
     rewritten_at: str | None = None
 
 
-def host_for(site: Path, hosting: Hosting, command: Sequence[str]) -> tuple[int, dict[str, Any]]:
+def host_for(
+    site: Path, hosting: Hosting, command: Sequence[str], look: Callable[[], None] | None = None
+) -> tuple[int, dict[str, Any]]:
     """Runs a command in a namespace with the site and nothing else: its exit status, and what was served.
 
-    Raises ``EnvironmentLacks`` where this machine makes no namespaces.
+    ``look`` is called some times a second while it runs. Raises ``EnvironmentLacks`` where this machine makes
+    no namespaces.
     """
     lacks_namespaces()
     with tempfile.TemporaryDirectory(prefix="airperf-host-") as name:
@@ -51,7 +55,7 @@ def host_for(site: Path, hosting: Hosting, command: Sequence[str]) -> tuple[int,
         (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
         inside = [sys.executable, "-m", "airperf.testbed.room", str(folder / "wanted.json")]
         with Interrupts():  # a Ctrl-C is the command's own
-            status = subprocess.run([*_unshare(), "--", *inside], check=False).returncode
+            status = watched([*_unshare(), "--", *inside], look or (lambda: None))
         if (folder / "failed").exists():
             raise InputError((folder / "failed").read_text(encoding="utf-8"))
         if not (folder / "told.json").exists():
@@ -60,6 +64,16 @@ def host_for(site: Path, hosting: Hosting, command: Sequence[str]) -> tuple[int,
             )
         told: dict[str, Any] = json.loads((folder / "told.json").read_text(encoding="utf-8"))
         return status, told
+
+
+def watched(words: Sequence[str], look: Callable[[], None]) -> int:
+    """Runs a program to its end, looking around five times a second; its status as a shell tells it."""
+    with subprocess.Popen(words) as process:
+        while process.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.2)
+            look()
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
 
 def host_on_loopback(

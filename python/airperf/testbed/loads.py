@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 from airperf.errors import EnvironmentLacks, RunFailed
@@ -22,7 +23,10 @@ def main() -> int:
     wanted.spki = wanted.spki or os.environ.get("AIRPERF_CA_SPKI", "")
     for repetition in range(1, wanted.repetitions + 1):
         try:
+            time.sleep(wanted.pause_s if repetition > 1 else 0.0)
             loaded = load(wanted)
+        except KeyboardInterrupt:
+            return 130
         except (EnvironmentLacks, RunFailed) as error:
             (path.parent / "problem").write_text(str(error), encoding="utf-8")
             return 1

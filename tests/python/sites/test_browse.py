@@ -90,6 +90,12 @@ def test_a_load_that_was_not_complete_is_in_no_mean() -> None:
     assert sums.variation == 0
 
 
+def test_a_page_that_did_not_come_is_not_complete() -> None:
+    failed = {"requestId": "1", "timestamp": 100.1, "errorText": "net::ERR_NAME_NOT_RESOLVED"}
+    events = [EVENTS[0], {"method": "Network.loadingFailed", "params": failed}, EVENTS[-1]]
+    assert browsing.page(events, {}, complete=True).load_ms is None
+
+
 def test_the_har_has_the_times_of_the_rows() -> None:
     log = browsing.har(browsing.page(EVENTS, {}, complete=True), "1")["log"]
     timings = log["entries"][0]["timings"]
@@ -111,6 +117,37 @@ def test_the_har_has_the_times_of_the_rows() -> None:
 def test_pages_outside_the_lab_are_refused(url: str, message: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert outcome(["browse", url]) == 2
     assert message in capfd.readouterr().err
+
+
+def test_over_a_link_loopback_is_not_this_machine(capfd: pytest.CaptureFixture[str]) -> None:
+    assert outcome(["browse", "http://127.0.0.1:8000/", "--net", "gprs"]) == 2
+    assert "AIRPERF_OUTSIDE" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("namespaces")
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_page_is_loaded_over_a_link_that_is_checked(
+    har: Har, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    words = ["browse", "https://www.example.org/", "--site", str(har()), "--net", "slow-4g", "--json"]
+    words += ["-n", "2", "--pause", "1", "--no-think", "--out", str(out)]
+    words += ["--no-sandbox"] if os.geteuid() == 0 else []
+    code = outcome(words)
+    if code == 4:
+        pytest.skip("no emulated link can be made here")
+    told = json.loads(capfd.readouterr().out)
+    assert told["load_ms"]["n"] == 2
+    # Four round trips of 150 ms (look-up, TCP, TLS, exchange) for the page, and four for what it embeds.
+    assert told["load_ms"]["mean"] > 1_200
+    [link] = told["link"]["layers"]
+    assert link["name"] == "slow-4g"
+    assert abs(link["down"]["delay"]["measured"] - link["down"]["delay"]["stated"]) < 1.5
+    assert (code == 3) == bool(told["link"]["why_invalid"]), told["notes"]
+    page = (out / "report.html").read_text()
+    assert "Links between browser and servers" in page
+    assert "one-way delay" in page
 
 
 @pytest.mark.slow
