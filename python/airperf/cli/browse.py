@@ -62,6 +62,13 @@ LINKS = ipaddress.ip_network("100.64.0.0/10")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change a key of the link.")
 @seed_option
 @click.option(
+    "--every",
+    "every_s",
+    type=click.FloatRange(0, 3_600),
+    default=0.0,
+    help="Loads begin at multiples of so many seconds of the link's time: of a trace, its length.",
+)
+@click.option(
     "--pause",
     "pause_s",
     type=click.FloatRange(0, 3_600),
@@ -84,6 +91,7 @@ def command(
     nets: tuple[str, ...],
     settings: tuple[str, ...],
     seed: int | None,
+    every_s: float,
     pause_s: float | None,
     as_json: bool,
 ) -> int:
@@ -95,12 +103,12 @@ def command(
     """
     _may_load(url, hosted=site is not None, allowed=allow_target, over=bool(nets))
     over = Over(nets, parse_overrides(settings), seed)
-    check_layers(nets, over.overrides)
+    links = check_layers(nets, over.overrides)
     sandbox = not no_sandbox
     if sandbox and os.geteuid() == 0:
         raise InputError("as root Chromium needs --no-sandbox; better run this as yourself")
     pause = pause_s if pause_s is not None else PAUSE_S if nets else 0.0
-    wanted = Wanted(url, repetitions, timeout_s, filmstrip, sandbox, pause_s=pause)
+    wanted = Wanted(url, repetitions, timeout_s, filmstrip, sandbox, every_s=every_s, pause_s=pause)
     hosting = Hosting(strict, not no_think, not http1)
     version = browser_version()
     with tempfile.TemporaryDirectory(prefix="airperf-site-") as name, ERR.status("loading") as status:
@@ -111,6 +119,10 @@ def command(
     pages = [browsing.page(one.events, one.timing, complete=one.complete) for one in found]
     sums = browsing.loads(pages)
     notes = _notes(told, sandbox=sandbox)
+    if not every_s and any(one.resolved["link"]["kind"] == "trace" for one in links):
+        notes.append(
+            "The link follows a trace, and each load met another part of it; --every has them alike."
+        )
     layers = told.link["layers"] if told.link else []
     if not as_json:
         _print(url, sums)

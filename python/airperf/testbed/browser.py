@@ -54,6 +54,10 @@ class Wanted:
     sandbox: bool = True
     spki: str = ""
     """The key that may sign certificates, as Chromium's option has it; empty for none."""
+    proxy: str = ""
+    """Address and port of a proxy for everything, loopback too; empty for none."""
+    every_s: float = 0.0
+    """Loads begin at multiples of this time on the clock of a link; 0 for whenever the browser is ready."""
     pause_s: float = 0.0
     """Time between two loads, for a link to be as it was before the first."""
 
@@ -136,6 +140,8 @@ def browser(wanted: Wanted) -> Iterator[Pipe]:
         words = [chromium(), *FLAGS, f"--user-data-dir={profile}"]
         words += [] if wanted.sandbox else ["--no-sandbox"]
         words += [f"--ignore-certificate-errors-spki-list={wanted.spki}"] if wanted.spki else []
+        proxied = [f"--proxy-server=http://{wanted.proxy}", "--proxy-bypass-list=<-loopback>"]
+        words += proxied if wanted.proxy else []
         their_in, our_out = os.pipe()
         our_in, their_out = os.pipe()
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -185,6 +191,7 @@ def load(wanted: Wanted) -> Loaded:
             pipe.call(f"{domain}.enable", session)
         if wanted.filmstrip:
             pipe.send("Page.startScreencast", session, format="jpeg", quality=60, maxWidth=600)
+        time.sleep(_until_multiple(wanted.every_s))
         pipe.send("Page.navigate", session, url=wanted.url)
         _follow(pipe, session, wanted, loaded)
         loaded.timing = _timing(pipe, session)
@@ -192,6 +199,12 @@ def load(wanted: Wanted) -> Loaded:
             pipe.send("Page.stopScreencast", session)
         loaded.screenshot = base64.b64decode(pipe.call("Page.captureScreenshot", session)["data"])
     return loaded
+
+
+def _until_multiple(every_s: float) -> float:
+    """Seconds until the clock of the link around is at a multiple; 0 without a link."""
+    zero = os.environ.get("AIRPERF_LINK_ZERO")
+    return -(time.monotonic() - int(zero) / 1e9) % every_s if zero and every_s else 0.0
 
 
 def _follow(pipe: Pipe, session: str, wanted: Wanted, loaded: Loaded) -> None:

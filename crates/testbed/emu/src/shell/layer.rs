@@ -47,6 +47,7 @@ pub(super) struct LayerOutcome {
 pub(super) struct Layer {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<LayerOutcome>>,
+    clock: RunClock,
 }
 
 impl Layer {
@@ -69,7 +70,12 @@ impl Layer {
         let thread =
             scenario.link.build(key, start).map_err(|error| ShellError::Medium(error.to_string()))?;
         let thread = thread.map_err(|error| ShellError::Medium(error.to_string()))?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { stop, thread: Some(thread), clock })
+    }
+
+    /// When the link was at its beginning, nanoseconds of `CLOCK_MONOTONIC`.
+    pub(super) fn zero_ns(&self) -> u64 {
+        self.clock.monotonic_ns(Time::ZERO)
     }
 
     /// Whether the thread has ended, which it does not by itself.

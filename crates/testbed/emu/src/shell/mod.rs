@@ -42,6 +42,8 @@ pub use report::{DirectionReport, LayerReport, OtherReport, ShellReport, Wanted}
 
 /// The variable in which the command finds the address of the outermost end, where what listens around the layers is.
 const OUTSIDE: &str = "AIRPERF_OUTSIDE";
+/// The variable with the instant at which the innermost link was at its beginning, nanoseconds of `CLOCK_MONOTONIC`.
+const ZERO: &str = "AIRPERF_LINK_ZERO";
 /// How often the caller hears of it.
 const LOOK: WallDuration = WallDuration::from_millis(50);
 /// How long a command that was asked to end may take before it is killed.
@@ -113,6 +115,7 @@ pub fn shell(
     // In a chain every station is the inside of a layer, in a star the first is what is around it.
     let inner = |number: usize| (number + usize::from(crowded.is_some())) as u16;
     let outside = hops.first().filter(|_| !ground.is_inside()).map(|hop| hop.block.outer().to_string());
+    let mut variables: Vec<(&str, String)> = outside.map(|address| (OUTSIDE, address)).into_iter().collect();
     let (core, mut made, mut working) = (Cores::choose().medium, vec![], vec![]);
     for ((scenario, seed), hop) in layers.iter().zip(hops) {
         made.push((hop.block, hop.outer));
@@ -124,8 +127,9 @@ pub fn shell(
         }
         _ => None,
     };
+    variables.extend(working.last().map(|layer| (ZERO, layer.zero_ns().to_string())));
     let mut watch = ClockWatch::start();
-    let mut child = start(program, arguments, outside, &lab, inner(layers.len() - 1))?;
+    let mut child = start(program, arguments, variables, &lab, inner(layers.len() - 1))?;
     let (status, uneven) = attend(&mut child, program, &working, others.as_mut(), &mut watch, tell)?;
     let drops: Vec<_> = made
         .iter()
@@ -187,7 +191,7 @@ fn attend(
 fn start(
     program: &OsString,
     arguments: &[OsString],
-    outside: Option<String>,
+    variables: Vec<(&str, String)>,
     lab: &Lab,
     station: u16,
 ) -> Result<Child, ShellError> {
@@ -195,7 +199,7 @@ fn start(
     let innermost = &lab.stations[usize::from(station)];
     let (network, us) = (innermost.network.as_raw_fd(), getpid());
     let mut command = Command::new(program);
-    command.args(arguments).envs(outside.map(|address| (OUTSIDE, address)));
+    command.args(arguments).envs(variables);
     // SAFETY: the closure runs between fork and exec and makes system calls only, on values copied before the fork; the
     // lab, and with it the descriptor, outlives the call.
     unsafe {
