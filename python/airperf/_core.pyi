@@ -23,6 +23,7 @@ __all__ = [
     "live_workload",
     "locate",
     "probe",
+    "record_site",
     "replay",
     "run_emu",
     "run_load",
@@ -82,6 +83,7 @@ def run_load(
     progress: Callable[[str], object] | None,
 ) -> str: ...
 def host_site(folder: str, options: str, tell: Callable[[str], bool]) -> str: ...
+def record_site(options: str, tell: Callable[[str], bool]) -> str: ...
 def run_proxy(options: str, tell: Callable[[str], bool]) -> str: ...
 def run_shell(
     layers: list[tuple[str, str, list[tuple[str, str]], int | None]],

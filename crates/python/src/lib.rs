@@ -11,6 +11,7 @@ mod host;
 mod lab;
 mod load;
 mod proxy;
+mod record;
 mod run;
 mod scenario;
 mod shell;
@@ -31,5 +32,6 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     proxy::add(module)?;
     host::add(module)?;
     shell::add(module)?;
+    record::add(module)?;
     capture::add(module)
 }

@@ -37,6 +37,7 @@ VERBS = (
     "host",
     "browse",
     "shell",
+    "record",
     "proxy",
     "replay",
     "doctor",

@@ -12,6 +12,7 @@ from airperf.testbed.interrupt import Interrupts
 from airperf.testbed.jobs import Done, Failed, Job, Outcome
 from airperf.testbed.pool import Pool
 from airperf.testbed.proxy import Admission, run_proxy
+from airperf.testbed.record import record_command, record_page
 from airperf.testbed.shell import complaints, run_shell
 
 __all__ = [
@@ -40,6 +41,8 @@ __all__ = [
     "lacking",
     "lacks_namespaces",
     "probe",
+    "record_command",
+    "record_page",
     "replay",
     "run_proxy",
     "run_shell",

@@ -8,7 +8,6 @@ nothing that the command does can reach anybody. Leaves out making the namespace
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import errno
 import fcntl
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from airperf import _core
+from airperf.testbed.trusting import trusting
 
 ADDRESS, MASK = "10.78.0.1", "255.255.0.0"
 SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C  # netdevice(7)
@@ -48,7 +48,7 @@ def main() -> int:
             (folder / "failed").write_text(str(host.problem), encoding="utf-8")
             return FAILED
         (folder / "ca.pem").write_text(told["authority"], encoding="utf-8")
-        status = run(wanted["command"], environment(folder / "ca.pem", told["key_hash"]))
+        status = run(wanted["command"], trusting(folder / "ca.pem", told["key_hash"]))
     finally:
         last = host.stop()
     (folder / "told.json").write_text(json.dumps(last), encoding="utf-8")
@@ -137,19 +137,6 @@ class Host:
         self._stopping.set()
         self._thread.join(READY_S)
         return self.told
-
-
-def environment(authority: Path, key_hash: str) -> dict[str, str]:
-    """The caller's environment, with the authority where TLS libraries look for one and no proxy."""
-    kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    names = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO")
-    spki = base64.b64encode(bytes.fromhex(key_hash)).decode()
-    return {
-        **kept,
-        **dict.fromkeys(names, str(authority)),
-        "AIRPERF_CA": str(authority),
-        "AIRPERF_CA_SPKI": spki,
-    }
 
 
 def run(command: list[str], variables: dict[str, str]) -> int:
