@@ -3,13 +3,15 @@
 //! Left out: choosing addresses; that is the caller's.
 
 use crate::admit::Gate;
+use crate::crowd::Crowd;
 use crate::forward::Forwarder;
 use crate::socket::{ClientSocket, listen_again};
 use airperf_http::AdmissionConfig;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
+use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener, TcpStream as StdStream};
 use std::ops::ControlFlow;
@@ -17,15 +19,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::LocalSet;
 
 /// How often the caller hears how it goes, and can end it.
-const TELL_EVERY: Duration = Duration::from_millis(250);
+pub(crate) const TELL_EVERY: Duration = Duration::from_millis(250);
 /// How long replies under way may take when the end has come.
-const ENDING: Duration = Duration::from_secs(5);
+pub(crate) const ENDING: Duration = Duration::from_secs(5);
 /// Longest wait for the head of a request, as Apache's `RequestReadTimeout header=20-40`.
-const HEAD_LIMIT: Duration = Duration::from_secs(40);
+pub(crate) const HEAD_LIMIT: Duration = Duration::from_secs(40);
 
 /// Makes a connection to the upstream.
 type Make = dyn Fn() -> io::Result<StdStream> + Send + Sync;
@@ -142,9 +144,7 @@ struct Proxy {
     options: Options,
     gate: Rc<Gate>,
     tally: Rc<Tally>,
-    open: Cell<u32>,
-    /// Told when a connection is over.
-    freed: Notify,
+    crowd: Rc<Crowd>,
     began: Instant,
 }
 
@@ -168,10 +168,9 @@ pub fn serve(
         let listener = TcpListener::from_std(listener)?;
         let proxy = Rc::new(Proxy {
             gate: Gate::new(options.admission),
+            crowd: Crowd::new(options.max_connections),
             options,
             tally: Rc::default(),
-            open: Cell::new(0),
-            freed: Notify::new(),
             began: Instant::now(),
         });
         Ok(proxy.run(listener, tell).await)
@@ -186,37 +185,20 @@ impl Proxy {
     ) -> Served {
         let (end, ending) = watch::channel(false);
         tokio::task::spawn_local(self.gate.clone().watch_leaving());
-        let accepting = tokio::task::spawn_local(self.clone().accept(listener, ending));
+        let proxy = self.clone();
+        let serve = move |stream, ending| proxy.clone().client(stream, ending);
+        let accepting = tokio::task::spawn_local(self.crowd.clone().take(listener, ending, serve));
         while tell(self.served()).is_continue() {
             tokio::time::sleep(TELL_EVERY).await;
         }
         accepting.abort();
         let _ = end.send(true);
-        let until = Instant::now() + ENDING;
-        while self.open.get() > 0 && Instant::now() < until {
-            let _ = tokio::time::timeout(TELL_EVERY, self.freed.notified()).await;
-        }
+        self.crowd.gone(ENDING).await;
         self.served()
     }
 
-    async fn accept(self: Rc<Self>, listener: TcpListener, ending: watch::Receiver<bool>) {
-        loop {
-            while self.open.get() >= self.options.max_connections {
-                self.freed.notified().await;
-            }
-            match listener.accept().await {
-                Ok((stream, _)) => {
-                    self.open.set(self.open.get() + 1);
-                    self.tally.count(|counts| counts.connections += 1);
-                    tokio::task::spawn_local(self.clone().client(stream, ending.clone()));
-                }
-                // Out of descriptors, most likely: those in use must end first.
-                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
-            }
-        }
-    }
-
     async fn client(self: Rc<Self>, stream: TcpStream, mut ending: watch::Receiver<bool>) {
+        self.tally.count(|counts| counts.connections += 1);
         let _ = stream.set_nodelay(true);
         let socket = Rc::new(ClientSocket::of(&stream));
         let forwarder = Rc::new(Forwarder {
@@ -229,28 +211,23 @@ impl Proxy {
         let service = service_fn(move |request| forwarder.clone().answer(request));
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT);
-        {
-            let mut connection = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
-            let stopped = async { ending.wait_for(|end| *end).await.is_ok() };
-            let mut stopped = std::pin::pin!(stopped);
-            let mut told = false;
-            // What goes wrong here is the client's: it left, or it speaks no HTTP.
-            let _ = std::future::poll_fn(|context| {
-                if !told && stopped.as_mut().poll(context).is_ready() {
-                    told = true;
-                    connection.as_mut().graceful_shutdown();
-                }
-                let polled = connection.as_mut().poll(context);
-                if polled.is_ready() {
-                    socket.forget();
-                }
-                polled
-            })
-            .await;
-        }
-        self.open.set(self.open.get() - 1);
-        self.freed.notify_waiters();
-        self.freed.notify_one();
+        let mut connection = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
+        let stopped = async { ending.wait_for(|end| *end).await.is_ok() };
+        let mut stopped = std::pin::pin!(stopped);
+        let mut told = false;
+        // What goes wrong here is the client's: it left, or it speaks no HTTP.
+        let _ = std::future::poll_fn(|context| {
+            if !told && stopped.as_mut().poll(context).is_ready() {
+                told = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            let polled = connection.as_mut().poll(context);
+            if polled.is_ready() {
+                socket.forget();
+            }
+            polled
+        })
+        .await;
     }
 
     fn served(&self) -> Served {
@@ -261,6 +238,6 @@ impl Proxy {
         counts.refused = admission.refused;
         counts.abandoned = admission.abandoned;
         let elapsed_s = self.began.elapsed().as_secs_f64();
-        Served { elapsed_s, open: self.open.get(), places, active, waiting, counts }
+        Served { elapsed_s, open: self.crowd.open(), places, active, waiting, counts }
     }
 }

@@ -1,0 +1,155 @@
+//! Browsers' side of a proxy: connections, requests, tunnels.
+//!
+//! Reference: RFC 9112 §9.3.2: requests that a browser pipelines are answered in order, and replies are flushed together; while one
+//! leaves the kernel the next is being fetched. Left out: reading HTTP/2 or TLS of browsers: a tunnel passes it.
+
+use super::client::ClientHalf;
+use super::counts::Sums;
+use super::flow::{Flow, Passed, Watched, bare, flow};
+use super::origin::Origins;
+use super::request::{self, Asked, Door};
+use super::{Path, adapted};
+use crate::head;
+use crate::serve::HEAD_LIMIT;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+/// Where replies come from.
+pub(crate) enum Way {
+    /// From origins near the proxy.
+    Direct(Rc<Origins>),
+    /// Through the other half.
+    Link(ClientHalf),
+}
+
+/// What serves browsers.
+pub(crate) struct Front {
+    pub(crate) way: Way,
+    /// Whether browsers take this for their origin.
+    pub(crate) transparent: bool,
+    /// Whether where they wanted to go is where their origin is; otherwise they were told to come here.
+    pub(crate) believes_address: bool,
+    /// The slow link, if it is between browsers and here.
+    pub(crate) path: Option<Path>,
+    pub(crate) sums: Rc<Sums>,
+}
+
+impl Front {
+    /// Serves one browser's connection to its end.
+    pub(crate) async fn client(self: Rc<Self>, stream: TcpStream, mut ending: watch::Receiver<bool>) {
+        self.sums.add(|counts| counts.connections += 1);
+        let _ = stream.set_nodelay(true);
+        if let Some(path) = &self.path {
+            let _ = adapted::towards_browser(&stream, path); // without it, replies only come less evenly
+        }
+        let meant = self.transparent.then(|| meant_for(&stream)).flatten();
+        let service = service_fn(move |request| {
+            let front = self.clone();
+            async move { Ok::<_, Infallible>(front.answer(request, meant).await) }
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT).pipeline_flush(true);
+        let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        let mut connection = std::pin::pin!(connection);
+        let mut stopped = std::pin::pin!(async { ending.wait_for(|end| *end).await.is_ok() });
+        let mut told = false;
+        // What goes wrong here is the browser's: it left, or it speaks no HTTP.
+        let _ = std::future::poll_fn(|context| {
+            if !told && stopped.as_mut().poll(context).is_ready() {
+                told = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            connection.as_mut().poll(context)
+        })
+        .await;
+    }
+
+    async fn answer(&self, request: Request<Incoming>, meant: Option<SocketAddr>) -> Response<Flow> {
+        self.sums.add(|counts| counts.requests += 1);
+        let door = match meant {
+            Some(address) => Door::Origin(address.port()),
+            None => Door::Proxy,
+        };
+        let at = meant.filter(|_| self.believes_address);
+        match self.reply(request, door, at).await {
+            Ok(reply) => reply,
+            Err(status) => {
+                let refused = matches!(status, StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN);
+                self.sums.add(|counts| if refused { counts.refused += 1 } else { counts.failed += 1 });
+                bare(status)
+            }
+        }
+    }
+
+    async fn reply(
+        &self,
+        mut request: Request<Incoming>,
+        door: Door,
+        at: Option<SocketAddr>,
+    ) -> Result<Response<Flow>, StatusCode> {
+        let upgrade = (*request.method() == Method::CONNECT).then(|| hyper::upgrade::on(&mut request));
+        let asked = request::read(request.map(flow), door)?;
+        if let Some(upgrade) = upgrade {
+            return match &self.way {
+                Way::Direct(origins) => self.tunnel(origins, asked, upgrade).await,
+                Way::Link(half) => half.tunnel(asked, at, upgrade).await,
+            };
+        }
+        let mut reply = match &self.way {
+            Way::Direct(origins) => {
+                let address = origins.find(&asked.place, at).await?;
+                origins.ask(address, asked.request).await?
+            }
+            Way::Link(half) => half.answer(asked, at).await?,
+        };
+        head::strip(reply.headers_mut());
+        let sums = self.sums.clone();
+        Ok(reply.map(|body| {
+            flow(Watched::new(body, move |passed| match passed {
+                Passed::Octets(octets) => sums.add(|counts| counts.body_bytes += octets),
+                Passed::End(true) => sums.add(|counts| counts.replies += 1),
+                Passed::End(false) => sums.add(|counts| counts.cut_short += 1),
+            }))
+        }))
+    }
+
+    async fn tunnel(
+        &self,
+        origins: &Origins,
+        asked: Asked<Flow>,
+        upgrade: hyper::upgrade::OnUpgrade,
+    ) -> Result<Response<Flow>, StatusCode> {
+        let address = origins.find(&asked.place, None).await?;
+        let mut origin = origins.connect(address).await.ok_or(StatusCode::BAD_GATEWAY)?;
+        let sums = self.sums.clone();
+        sums.add(|counts| counts.tunnels += 1);
+        tokio::task::spawn_local(async move {
+            if let Ok(browser) = upgrade.await {
+                let mut browser = TokioIo::new(browser);
+                if let Ok((up, down)) = tokio::io::copy_bidirectional(&mut browser, &mut origin).await {
+                    sums.add(|counts| counts.body_bytes += up + down);
+                }
+            }
+        });
+        let mut reply = bare(StatusCode::OK);
+        reply.headers_mut().clear();
+        Ok(reply)
+    }
+}
+
+/// Where a redirected connection was going; where it came in if nothing redirected it.
+fn meant_for(stream: &TcpStream) -> Option<SocketAddr> {
+    let socket = socket2::SockRef::from(stream);
+    let original =
+        if stream.local_addr().ok()?.is_ipv4() { socket.original_dst_v4() } else { socket.original_dst_v6() };
+    original.ok().and_then(|address| address.as_socket()).or(stream.local_addr().ok())
+}

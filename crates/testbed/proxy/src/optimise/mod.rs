@@ -1,0 +1,280 @@
+//! Proxies that make a slow link feel faster: one before it, or one at each end.
+//!
+//! ```text
+//! browser ── front ──────────────────────────── origin      one proxy: explicit or transparent
+//! browser ── front ─ client ══ link ══ server ─ origin      two halves: the slow link is between them
+//! ```
+//!
+//! Along the way of a request: `front` (browsers' connections), `request` (what may be asked), `client` (what need not
+//! cross the link), `link` (HTTP/2 between the halves, over TCP or over `datagram`), `server` (bodies as short as they get: `coding`,
+//! `store`), `push` (objects of a page before they are asked for: `embedded`), `origin`, `target` (where requests may go).
+//! `adapted` is what is asked of TCP; `names` answers look-ups. Reference: Chakravorty and Pratt, *WWW performance over GPRS*,
+//! MWCN 2002, and what followed it: optimisations by layer. Left out: TLS in the middle: tunnels pass unread.
+
+mod adapted;
+mod client;
+mod coding;
+mod counts;
+mod datagram;
+mod embedded;
+mod flow;
+mod front;
+mod link;
+mod names;
+mod origin;
+mod push;
+mod receive;
+mod request;
+mod server;
+mod store;
+mod stream;
+mod target;
+mod tunnel;
+
+pub use adapted::{Path, in_own_namespace};
+pub use coding::Compression;
+pub use counts::Counts;
+pub use datagram::Repair;
+pub use target::{Network, Reach};
+
+use crate::ProxyError;
+use crate::crowd::Crowd;
+use crate::serve::{ENDING, TELL_EVERY};
+use client::ClientHalf;
+use counts::Sums;
+use front::{Front, Way};
+use link::{Line, Link, Pushes, Wants, Wire, serve_wire};
+use origin::Origins;
+use receive::Receiver;
+use server::ServerHalf;
+use std::hash::{BuildHasher, RandomState};
+use std::net::{SocketAddr, TcpListener as StdListener, UdpSocket as StdSocket};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::Instant;
+use target::Names;
+use tokio::net::{TcpListener, UdpSocket};
+use tokio::sync::watch;
+use tokio::task::LocalSet;
+
+/// Which proxy.
+#[derive(Clone, Debug)]
+pub enum Role {
+    /// The only one.
+    Single,
+    /// The half near browsers.
+    Client(Halves),
+    /// The half near origins; the other one says what it wants.
+    Server,
+}
+
+/// What the client half does with the server half.
+#[derive(Clone, Debug)]
+pub struct Halves {
+    /// Where the server half is.
+    pub peer: SocketAddr,
+    /// Compression of bodies.
+    pub compress: Option<Compression>,
+    /// Bodies that the client half has are not sent again.
+    pub cache: bool,
+    /// Bodies go as differences from earlier versions.
+    pub delta: bool,
+    /// Objects of a page are sent before they are asked for.
+    pub push: bool,
+    /// Names are looked up at the server half.
+    pub names_there: bool,
+    /// Datagrams with repair between the halves, instead of TCP.
+    pub datagrams: Option<Repair>,
+}
+
+/// What an optimising proxy does.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which one it is.
+    pub role: Role,
+    /// Browsers know nothing of it: their connections are redirected here.
+    pub transparent: bool,
+    /// Connections to each origin; at the client half, of the link.
+    pub connections: u32,
+    /// Most clients' connections at once; further ones wait in the kernel.
+    pub max_connections: u32,
+    /// The slow link, where its rate and round trip are known.
+    pub path: Option<Path>,
+    /// Whether TCP over it is adapted to it.
+    pub adapt_tcp: bool,
+    /// What requests may reach.
+    pub reach: Reach,
+    /// Put on packets to origins and the other half, so that a redirection lets them pass.
+    pub mark: Option<u32>,
+}
+
+/// What TCP was adapted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Adapted {
+    /// What may be under way at once.
+    pub window_bytes: u64,
+    /// Whether the kernel keeps the window of a connection out of use.
+    pub keeps_window_when_idle: bool,
+}
+
+/// How it goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Optimised {
+    /// Seconds since the start.
+    pub elapsed_s: f64,
+    /// Clients' connections open now.
+    pub open: u32,
+    /// TCP, where it is adapted.
+    pub tcp: Option<Adapted>,
+    /// Sums since the start.
+    pub counts: Counts,
+}
+
+/// What clients connect to.
+enum Doors {
+    Browsers(Rc<Front>),
+    Halves(Rc<ServerHalf>),
+}
+
+/// Serves clients of `listener` until `tell`, called four times a second, says to stop; then replies under way may end,
+/// within five seconds. `names` is where look-ups come in that are to be answered on the spot. Returns what was done.
+///
+/// # Errors
+/// When the runtime or a socket cannot be used. What goes wrong later concerns single clients and is counted.
+pub fn optimise(
+    listener: StdListener,
+    names: Option<StdSocket>,
+    options: Options,
+    tell: &mut dyn FnMut(Optimised) -> ControlFlow<()>,
+) -> Result<Optimised, ProxyError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    listener.set_nonblocking(true)?;
+    if let Some(names) = &names {
+        names.set_nonblocking(true)?;
+    }
+    let local = LocalSet::new();
+    local.block_on(&runtime, async move {
+        let own = listener.local_addr()?;
+        let datagrams = matches!(options.role, Role::Server).then(|| UdpSocket::bind(own));
+        let datagrams = match datagrams {
+            Some(bound) => Some(bound.await?),
+            None => None,
+        };
+        let names = names.map(UdpSocket::from_std).transpose()?;
+        let sockets = Sockets { listener: TcpListener::from_std(listener)?, datagrams, names };
+        Ok(run(sockets, own, options, tell).await)
+    })
+}
+
+struct Sockets {
+    listener: TcpListener,
+    datagrams: Option<UdpSocket>,
+    names: Option<UdpSocket>,
+}
+
+async fn run(
+    sockets: Sockets,
+    own: SocketAddr,
+    options: Options,
+    tell: &mut dyn FnMut(Optimised) -> ControlFlow<()>,
+) -> Optimised {
+    let began = Instant::now();
+    let sums: Rc<Sums> = Rc::default();
+    let crowd = Crowd::new(options.max_connections);
+    let tcp = options.path.filter(|_| options.adapt_tcp).map(|path| Adapted {
+        window_bytes: path.window_bytes(),
+        keeps_window_when_idle: adapted::keep_window_when_idle(),
+    });
+    let (doors, pushes) = open(&options, own, &sums);
+    let (end, ending) = watch::channel(false);
+    if let Some(names) = sockets.names {
+        tokio::task::spawn_local(names::answer_all(names, sums.clone()));
+    }
+    if let (Doors::Halves(half), Some(socket)) = (&doors, sockets.datagrams) {
+        let (half, counted) = (half.clone(), sums.clone());
+        let serve = move |stream| {
+            tokio::task::spawn_local(serve_wire(half.clone(), Wire::datagrams(stream, &counted)));
+        };
+        tokio::task::spawn_local(datagram::accept(socket, sums.clone(), serve));
+    }
+    let serve = doors.serving(sums.clone());
+    let accepting = tokio::task::spawn_local(crowd.clone().take(sockets.listener, ending, serve));
+    let told =
+        |counts| Optimised { elapsed_s: began.elapsed().as_secs_f64(), open: crowd.open(), tcp, counts };
+    while tell(told(sums.get())).is_continue() {
+        tokio::time::sleep(TELL_EVERY).await;
+    }
+    accepting.abort();
+    let _ = end.send(true);
+    if let Role::Single | Role::Client(_) = options.role {
+        crowd.gone(ENDING).await; // the link of a server half stays open as long as there is a client half
+    }
+    if let Some(pushes) = pushes {
+        pushes.settle();
+    }
+    told(sums.get())
+}
+
+/// Builds the parts of a proxy along the way of a request.
+fn open(options: &Options, own: SocketAddr, sums: &Rc<Sums>) -> (Doors, Option<Rc<Pushes>>) {
+    let names = Rc::new(Names::new(options.reach.clone(), own, sums.clone()));
+    let connections = options.connections.max(1) as usize;
+    let origins = Origins::new(names.clone(), connections, options.mark, sums.clone());
+    let adapted = options.path.filter(|_| options.adapt_tcp);
+    let front = |way, path, believes_address| {
+        let transparent = options.transparent;
+        Doors::Browsers(Rc::new(Front { way, transparent, believes_address, path, sums: sums.clone() }))
+    };
+    match &options.role {
+        Role::Server => (Doors::Halves(ServerHalf::new(origins, sums.clone())), None),
+        Role::Single => (front(Way::Direct(origins), adapted, true), None),
+        Role::Client(halves) => {
+            let Halves { peer, compress, cache, delta, push, names_there, datagrams } = halves.clone();
+            let receiver = Receiver::new(sums.clone());
+            let pushes = Pushes::new(receiver.clone(), sums.clone());
+            let wants = Wants { session: session(), compress, cache, delta, push, tcp: adapted };
+            let line = match (datagrams, options.path) {
+                (Some(repair), Some(path)) => {
+                    Line::Datagrams(datagram::Config { path, repair, mark: options.mark })
+                }
+                _ => Line::Tcp { adapted, mark: options.mark },
+            };
+            let link = Link::new(peer, wants, line, connections, pushes.clone(), sums.clone());
+            let half = ClientHalf {
+                link,
+                receiver,
+                pushes: pushes.clone(),
+                names: (!names_there).then_some(names),
+                keeps: cache || delta,
+                sums: sums.clone(),
+            };
+            (front(Way::Link(half), None, !names_there), Some(pushes))
+        }
+    }
+}
+
+/// A number that no other client half has: two keys from the system.
+fn session() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+impl Doors {
+    /// What to do with a client's connection.
+    fn serving(
+        self,
+        sums: Rc<Sums>,
+    ) -> impl Fn(tokio::net::TcpStream, watch::Receiver<bool>) -> std::pin::Pin<Box<dyn Future<Output = ()>>>
+    {
+        move |stream, ending| match &self {
+            Self::Browsers(front) => Box::pin(front.clone().client(stream, ending)),
+            Self::Halves(half) => {
+                let (half, wire) = (half.clone(), Wire::tcp(stream, None, &sums));
+                Box::pin(async move {
+                    if let Ok(wire) = wire {
+                        serve_wire(half, wire).await;
+                    }
+                })
+            }
+        }
+    }
+}
