@@ -2,7 +2,7 @@
 
 Reference: docs/reference/scenario.md, "Values"; the scenario checker in Rust reads the same spellings. Where
 a caller names a unit for bare numbers, as users of other load generators expect, those are read too. Leaves
-out powers, link rates and ranges.
+out powers and ranges.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from airperf.errors import InputError
 SECOND_NS = 1_000_000_000
 UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": SECOND_NS}
 UNITS_NS |= {"min": 60 * SECOND_NS, "h": 3_600 * SECOND_NS}
+UNITS_BPS = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
 UNITS_BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 DURATION = re.compile(r"(\d+)(?:\.(\d{1,9}))?\s*(ns|us|µs|ms|s|min|h)")
@@ -59,4 +60,15 @@ def size_bytes(text: str) -> int:
     value = Decimal(found[1]) * UNITS_BYTES[unit]
     if value != value.to_integral_value():
         raise InputError(f"{text!r}: not a whole number of octets")
+    return int(value)
+
+
+def link_rate_bps(text: str) -> int:
+    """A link rate with its unit, such as ``36kbit/s``, in bit/s."""
+    found = _NUMBER.fullmatch(text.strip())
+    if not found or found[2] not in UNITS_BPS:
+        raise InputError(f"{text!r}: not a link rate; write a number and {', '.join(UNITS_BPS)}")
+    value = Decimal(found[1]) * UNITS_BPS[found[2]]
+    if value != value.to_integral_value() or not 0 < value <= 10**12:
+        raise InputError(f"{text!r}: a link rate is a whole number of bit/s above 0, at most 1000Gbit/s")
     return int(value)

@@ -10,6 +10,7 @@ mod error;
 mod host;
 mod lab;
 mod load;
+mod optimise;
 mod proxy;
 mod record;
 mod run;
@@ -29,6 +30,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     run::add(module)?;
     lab::add(module)?;
     load::add(module)?;
+    optimise::add(module)?;
     proxy::add(module)?;
     host::add(module)?;
     shell::add(module)?;

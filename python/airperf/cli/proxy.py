@@ -1,47 +1,31 @@
-"""``airperf proxy``: a reverse proxy that admits to a Web server what the path to its users can carry.
+"""``airperf proxy``: before a Web server, or for a browser behind a slow link.
 
-Model: docs/models/http.md. Leaves out TLS and more than one server; it is no open proxy: requests go to
-UPSTREAM or nowhere.
+With UPSTREAM, a reverse proxy that admits to the server what the path to its users can carry; without, a
+proxy that makes a slow link feel faster.
+
+Models: docs/models/http.md, docs/models/proxy.md. Leaves out TLS; the reverse proxy is no open one: requests
+go to UPSTREAM or nowhere.
 """
 
 from __future__ import annotations
 
-import ipaddress
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
+from airperf.cli import optimise
+from airperf.cli.address import address
 from airperf.cli.options import json_flag
 from airperf.cli.output import ERR, print_json, say
 from airperf.errors import InputError
-from airperf.quantities import SECOND_NS, duration_ns
+from airperf.quantities import duration_ns
 from airperf.testbed import Admission, run_proxy
-
-MOST_PORT = 65_535
-
-
-def address(text: str, what: str, port: int | None = None) -> tuple[str, bool]:
-    """An address as the engine wants it, and whether only this machine can reach it."""
-    match = re.fullmatch(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\d{1,5}))?", text)
-    host = (match[1] or match[2]) if match else ""
-    digits = (match[3] if match else None) or port
-    try:
-        parsed = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
-    except ValueError:
-        parsed = None
-    if parsed is None or digits is None:
-        raise InputError(f"{what} {text!r}: write ADDRESS:PORT, a numeric address, 127.0.0.1:8080 say")
-    if int(digits) > MOST_PORT:
-        raise InputError(f"{what} {text!r}: a port is a number from 0 to {MOST_PORT}")
-    shown = f"[{parsed}]" if parsed.version == 6 else str(parsed)
-    return f"{shown}:{int(digits)}", parsed.is_loopback
 
 
 @click.command("proxy")
-@click.argument("upstream", metavar="UPSTREAM")
-@click.option("--listen", default="127.0.0.1:8080", show_default=True, help="ADDRESS:PORT to serve on.")
+@click.argument("upstream", metavar="[UPSTREAM]", required=False)
+@click.option("--listen", default=None, help="ADDRESS:PORT (127.0.0.1:8080; without UPSTREAM 3128).")
 @click.option(
     "--anyone",
     is_flag=True,
@@ -67,9 +51,13 @@ def address(text: str, what: str, port: int | None = None) -> tuple[str, bool]:
 @click.option("--max-connections", type=click.IntRange(1, 100_000), default=1_000, show_default=True)
 @click.option("--duration", default=None, help="Stop after this long (default: at Ctrl-C).")
 @json_flag
+@optimise.switches
+@click.pass_context
 def command(
-    upstream: str,
-    listen: str,
+    context: click.Context,
+    /,
+    upstream: str | None,
+    listen: str | None,
     anyone: bool,
     admit: str,
     limit: int,
@@ -79,21 +67,31 @@ def command(
     max_connections: int,
     duration: str | None,
     as_json: bool,
+    **switches: Any,
 ) -> int:
     """Pass requests on to the Web server at UPSTREAM (ADDRESS:PORT), as many at once as is good for it.
 
+    Without UPSTREAM: a proxy for a browser behind a slow link, or with --half one of two around it.
+
     Stops at Ctrl-C or after --duration: nobody new is let in, and replies under way have five seconds to end.
     """
-    server, _ = address(upstream, "UPSTREAM", 80)
+    listen = listen or ("127.0.0.1:3128" if upstream is None else "127.0.0.1:8080")
     own, is_loopback = address(listen, "--listen")
     if not is_loopback and not anyone:
         raise InputError(f"--listen {listen}: others could reach this address; add --anyone if they may")
+    seconds = optimise.seconds(duration)
+    if upstream is None:
+        if admit != "none":
+            raise InputError("--admit is for a Web server: name it as UPSTREAM")
+        return optimise.serve(optimise.optimiser(own, max_connections, switches), seconds, as_json)
+    if given := optimise.used(context):
+        raise InputError(f"{', '.join(given)}: for a proxy without UPSTREAM")
+    server, _ = address(upstream, "UPSTREAM", 80)
     if server == own:
         raise InputError(f"UPSTREAM {upstream} is the proxy's own address: it would pass requests to itself")
     admission = None
     if admit != "none":
         admission = Admission(admit, limit, max(1, duration_ns(target)), duration_ns(wait), refuse)
-    seconds = None if duration is None else duration_ns(duration) / SECOND_NS
     began = False
     with ERR.status("starting") as status:
 

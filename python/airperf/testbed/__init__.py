@@ -10,10 +10,12 @@ from airperf.testbed.engine import TESTBEDS, Need, clean, engine_id, lacking, pr
 from airperf.testbed.host import Hosting, host_for, host_need, host_on_loopback, lacks_namespaces
 from airperf.testbed.interrupt import Interrupts
 from airperf.testbed.jobs import Done, Failed, Job, Outcome
+from airperf.testbed.optimise import Optimiser, run_optimiser
 from airperf.testbed.pool import Pool
 from airperf.testbed.proxy import Admission, run_proxy
 from airperf.testbed.record import record_command, record_page
 from airperf.testbed.shell import complaints, run_shell
+from airperf.testbed.redirect import in_own_namespace
 
 __all__ = [
     "TESTBEDS",
@@ -25,6 +27,7 @@ __all__ = [
     "Interrupts",
     "Job",
     "Need",
+    "Optimiser",
     "Outcome",
     "Over",
     "Pool",
@@ -38,12 +41,14 @@ __all__ = [
     "host_for",
     "host_need",
     "host_on_loopback",
+    "in_own_namespace",
     "lacking",
     "lacks_namespaces",
     "probe",
     "record_command",
     "record_page",
     "replay",
+    "run_optimiser",
     "run_proxy",
     "run_shell",
     "substituted",

@@ -83,10 +83,26 @@ pub(crate) fn towards_browser(socket: &impl AsRawFd, path: &Path) -> io::Result<
     set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, (path.rate_bps / 8).clamp(1_000, 1 << 40))
 }
 
-/// Whether this process has a network namespace that is not the machine's.
+/// Whether this process was put in a network namespace: one that a process it descends from does not have.
+///
+/// The machine's own could not be asked for everywhere: who may look at process 1 differs.
 pub fn in_own_namespace() -> bool {
-    let of = |process: &str| fs::read_link(format!("/proc/{process}/ns/net")).ok();
-    matches!((of("self"), of("1")), (Some(own), Some(machine)) if own != machine)
+    let of = |process: u32| fs::read_link(format!("/proc/{process}/ns/net")).ok();
+    let own = of(std::process::id());
+    let mut process = std::process::id();
+    while let Some(parent) = parent_of(process).filter(|parent| *parent != 0) {
+        process = parent;
+        if own.is_some() && of(process).is_some_and(|other| own.as_ref() != Some(&other)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// From proc_pid_stat(5): the fourth field, after a name that may hold anything.
+fn parent_of(process: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// Switches slow start after idle off, in a namespace of one's own; whether it is off.
