@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -146,6 +147,29 @@ def in_namespace() -> None:
         rules = subprocess.run(["nft", "list", "ruleset"], check=True, capture_output=True, text=True)
         assert "airperf" not in rules.stdout, "the rules have gone with it"
         assert curl("http://127.0.0.2/text") == body("/text")
+    boosted()
+
+
+def boosted() -> None:
+    """A browser that knows of no proxy, with a client half that has all names."""
+    with ThreadingHTTPServer(("127.0.0.2", 8080), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        far = Proxy("--half", "server", "--connect-to", "www.site.test:80=127.0.0.2:8080")
+        near = Proxy("--mode", "transparent", "--half", "client", "--peer", far.address, "--dns", "--cache")
+        time.sleep(0.5)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as resolver:
+            resolver.settimeout(5)
+            # RFC 1035 §4.1: www.site.test, A, IN; nobody is at this address but the redirection.
+            name = b"".join(bytes([len(label)]) + label for label in b"www.site.test".split(b".")) + b"\0"
+            resolver.sendto(b"\0\7\1\0\0\1" + bytes(6) + name + b"\0\1\0\1", ("127.0.0.53", 53))
+            found = socket.inet_ntoa(resolver.recv(512)[-4:])
+        for _ in range(2):
+            got = curl("--resolve", f"www.site.test:80:{found}", "http://www.site.test/text")
+            assert got == body("/text")
+        counts = near.end()
+        assert (counts["names_answered"], counts["look_ups"], counts["replies"]) == (1, 0, 2), counts
+        assert counts["same"] == 1
+        far.end()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and nftables need root here")

@@ -21,8 +21,8 @@ const SHORTEST: Duration = Duration::from_ms(200);
 const LONGEST: Duration = Duration::from_secs(60);
 /// Timers that may run out one after the other, as Linux' `tcp_retries1` and a little more.
 const TRIES: u32 = 8;
-/// Loss taken for granted before it was measured.
-const GUESS: f64 = 0.02;
+/// Loss taken for granted before it was measured: a full block gets one repair, a short one none.
+const GUESS: f64 = 0.002;
 /// Datagrams between two looks at the loss.
 const SAMPLE: u32 = 32;
 
@@ -44,9 +44,10 @@ pub(super) struct Sender {
     pieces: BTreeMap<u32, Piece>,
     number: u32,
     turn: u32,
-    /// Pieces of the block that is not protected yet, and when its first was sent.
+    /// Pieces of the block that is not protected yet, and when its first and its last were sent.
     block: Vec<Vec<u8>>,
     block_since: Time,
+    block_last: Time,
     shards: VecDeque<Shard>,
     /// Turns and when they were; those not heard of.
     sent: VecDeque<(u32, Time)>,
@@ -71,6 +72,7 @@ impl Sender {
             turn: 0,
             block: Vec::new(),
             block_since: Time::from_ns(0),
+            block_last: Time::from_ns(0),
             shards: VecDeque::new(),
             sent: VecDeque::new(),
             free_at: Time::from_ns(0),
@@ -109,9 +111,25 @@ impl Sender {
         self.pieces.values().filter(|piece| !piece.lost).map(|piece| piece.octets.len()).sum()
     }
 
-    /// How long a block waits for more pieces: a quarter of a round trip is the delay that repair may add.
+    /// Longest that a block waits to be full: sending again would take a round trip, too.
     fn patience(&self) -> Duration {
-        Duration::from_ms((self.config.path.rtt_ms / 4).clamp(5, 500))
+        Duration::from_ms(self.config.path.rtt_ms.clamp(5, 2_000))
+    }
+
+    /// How long it waits when there is nothing more to send.
+    fn pause(&self) -> Duration {
+        self.patience() / 4
+    }
+
+    /// When the block that is not protected yet is to be.
+    fn block_due(&self) -> Option<Time> {
+        let full = self.block.len() >= BLOCK;
+        let due = match self.waiting.is_empty() {
+            _ if full => self.block_since,
+            false => self.block_since + self.patience(),
+            true => (self.block_since + self.patience()).min(self.block_last + self.pause()),
+        };
+        (!self.block.is_empty()).then_some(due)
     }
 
     fn rto(&self) -> Duration {
@@ -130,7 +148,7 @@ impl Sender {
         if now < self.free_at || self.gave_up() {
             return None;
         }
-        if self.shards.is_empty() && self.block_is_due(now) {
+        if self.shards.is_empty() && self.block_due().is_some_and(|due| due <= now) {
             self.protect_block();
         }
         let packet = self.lost_piece().or_else(|| self.shard()).or_else(|| self.new_piece(now))?;
@@ -173,16 +191,13 @@ impl Sender {
         if self.block.is_empty() {
             self.block_since = now;
         }
+        self.block_last = now;
         self.block.push(octets.clone());
         self.pieces.insert(
             number,
             Piece { octets: octets.clone(), turn: self.turn, protected: u32::MAX, lost: false },
         );
         Some(Packet::Data { number, turn: self.turn, octets })
-    }
-
-    fn block_is_due(&self, now: Time) -> bool {
-        !self.block.is_empty() && (self.block.len() >= BLOCK || now >= self.block_since + self.patience())
     }
 
     fn protect_block(&mut self) {
@@ -236,7 +251,7 @@ impl Sender {
             self.timer = None;
         } else if heard_of.is_some() {
             // Nothing need come after the last of all: a little time settles it as well (RFC 9002 §6.1.2).
-            self.timer = Some(now + if doubtful { self.patience() } else { self.rto() });
+            self.timer = Some(now + if doubtful { self.pause() } else { self.rto() });
         }
     }
 
@@ -257,7 +272,9 @@ impl Sender {
         if sent >= SAMPLE {
             let arrived = ack.heard.wrapping_sub(heard).min(sent);
             let lost = f64::from(sent - arrived) / f64::from(sent);
-            self.loss = 0.75 * self.loss + 0.25 * lost;
+            // Too little repair costs a round trip, too much an octet or two: quick to believe in losses, slow to forget.
+            let weight = if lost > self.loss { 0.25 } else { 0.1 };
+            self.loss += weight * (lost - self.loss);
             self.heard = (ack.turn, ack.heard);
         }
     }
@@ -278,7 +295,7 @@ impl Sender {
         let has_more = !self.shards.is_empty()
             || self.pieces.values().any(|piece| piece.lost)
             || !self.waiting.is_empty() && self.under_way() < self.window();
-        let block = (!self.block.is_empty()).then(|| (self.block_since + self.patience()).max(self.free_at));
+        let block = self.block_due().map(|due| due.max(self.free_at));
         [has_more.then_some(self.free_at), block, self.timer].into_iter().flatten().min()
     }
 }

@@ -3,6 +3,7 @@
 //! Fields that begin with `airperf-` are the link's; they come from the other half only, never from a browser or origin.
 //! `Content-Length` is the plain body's and goes as `airperf-length`, for the octets on the link are fewer.
 
+use super::ITSELF;
 use crate::head;
 use crate::optimise::coding::{Coding, MOST_WHOLE};
 use crate::optimise::request::Asked;
@@ -86,13 +87,13 @@ fn take_ours(fields: &mut HeaderMap) {
     }
 }
 
-/// A browser's request as it goes over the link.
+/// A browser's request as it goes over the link; `None` for one that the server half would take for the client half's own.
 pub(crate) fn outward<B>(
     asked: &Asked<B>,
     at: Option<SocketAddr>,
     base: Option<Hash>,
 ) -> Option<Request<()>> {
-    let uri: Uri = asked.url().parse().ok()?;
+    let uri: Uri = asked.url().parse().ok().filter(|_| asked.place.host != ITSELF)?;
     let mut request = Request::new(());
     *request.method_mut() = asked.request.method().clone();
     *request.uri_mut() = uri;
@@ -190,4 +191,69 @@ pub(crate) fn reply_inward<B>(mut reply: Response<B>) -> Result<(Response<B>, Co
     }
     *reply.version_mut() = Version::HTTP_11;
     Ok((reply, coded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optimise::coding::Compression;
+    use crate::optimise::request::{Door, read};
+
+    fn asked(url: &str) -> Asked<()> {
+        let request = Request::get(url)
+            .header("Airperf-Base", "ba7816bf8f01cfea414140de5dae2223")
+            .header("Content-Length", "0")
+            .header("Accept", "*/*");
+        read(request.body(()).unwrap(), Door::Proxy).unwrap()
+    }
+
+    #[test]
+    fn a_request_crosses_the_link_with_what_the_client_half_says_and_nothing_that_a_browser_says_for_it() {
+        let (at, base) = ("10.78.0.2:80".parse().unwrap(), Hash::of(b"abc"));
+        let there = inward(outward(&asked("http://a.test/x"), None, None).unwrap()).unwrap();
+        assert_eq!((there.at, there.base), (None, None));
+        let there = inward(outward(&asked("http://a.test/x"), Some(at), Some(base)).unwrap()).unwrap();
+        assert_eq!((there.at, there.base), (Some(at), Some(base)));
+        assert_eq!(there.asked.url(), "http://a.test/x");
+        let names: Vec<_> = there.asked.request.headers().keys().map(HeaderName::as_str).collect();
+        assert_eq!(names, ["accept", "host", "via"]);
+    }
+
+    #[test]
+    fn fault_a_browser_cannot_speak_as_the_client_half() {
+        assert!(outward(&asked("http://link.invalid/pushes"), None, None).is_none());
+        assert!(
+            outward(&asked("http://LINK.invalid./body/ba7816bf8f01cfea414140de5dae2223"), None, None)
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn fault_a_reply_that_says_too_little_or_too_much_of_its_body_is_refused() {
+        let whole =
+            Coded { length: Some(9), hash: Some(Hash::of(b"x")), base: Some(Hash::of(b"y")), ..Coded::PLAIN };
+        let read = |coded: Coded| {
+            let mut fields = HeaderMap::new();
+            coded.write(&mut fields);
+            Coded::read(&fields)
+        };
+        let all = [Coding::Plain, Coding::Same, Coding::Delta, Coding::Compressed(Compression::Zstd)];
+        for coding in all {
+            let coded = Coded { coding, ..whole };
+            assert_eq!(read(coded), Some(coded));
+            assert_eq!(
+                read(Coded { length: Some(MOST_WHOLE as u64 + 1), ..coded }),
+                None,
+                "{coding:?}: a bomb"
+            );
+        }
+        for coded in
+            [Coded { length: None, ..whole }, Coded { hash: None, ..whole }, Coded { base: None, ..whole }]
+        {
+            assert_eq!(read(Coded { coding: Coding::Delta, ..coded }), None);
+        }
+        let mut fields = HeaderMap::new();
+        fields.insert(CODING, HeaderValue::from_static("?"));
+        assert_eq!(Coded::read(&fields), None);
+    }
 }
