@@ -14,8 +14,8 @@ from airperf.testbed.optimise import Optimiser, run_optimiser
 from airperf.testbed.pool import Pool
 from airperf.testbed.proxy import Admission, run_proxy
 from airperf.testbed.record import record_command, record_page
-from airperf.testbed.shell import complaints, run_shell
 from airperf.testbed.redirect import in_own_namespace
+from airperf.testbed.shell import complaints, run_shell
 
 __all__ = [
     "TESTBEDS",
