@@ -15,10 +15,10 @@ use crate::kernel_tcp::{possible, turn};
 
 const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/");
 
-/// Response times in seconds.
+/// Response times in seconds, due to done.
 fn seconds(directory: &Path) -> Vec<f64> {
     let rows = read::rows::<ExchangeRow>(&directory.join(ExchangeRow::FILE)).unwrap();
-    rows.map(Result::unwrap).map(|row| (row.done_ns.unwrap() - row.sent_ns.unwrap()) as f64 / 1e9).collect()
+    rows.map(Result::unwrap).map(|row| (row.done_ns.unwrap() - row.due_ns.unwrap()) as f64 / 1e9).collect()
 }
 
 /// The scenario of this name with other values, in both testbeds; an emulated run again when it is not valid.
@@ -73,6 +73,12 @@ fn a_file_over_gprs_takes_as_long_with_the_kernels_tcp() {
 #[test]
 fn a_file_over_a_stated_link_takes_as_long_with_the_kernels_tcp() {
     agree("slow-4g", &[("duration", "4s"), ("drain", "6s"), ("client.size", "100kB")]);
+}
+
+#[test]
+fn a_file_waits_for_its_channel_as_long_with_the_kernels_tcp() {
+    let umts = [("link.rrc", "umts"), ("client.size", "20kB")];
+    agree("slow-4g", &[&umts[..], &[("duration", "2s"), ("drain", "6s")]].concat());
 }
 
 #[test]

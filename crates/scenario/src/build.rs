@@ -71,6 +71,12 @@ pub(crate) fn build(text: &str, name: &str, overrides: &[(String, String)]) -> R
         let section = Section { path: "server", place: &entry.key_place, table: Some(inner) };
         relations::admission(&section, &mut findings);
     }
+    if let Some(entry) = root.get("link")
+        && let Value::Table(inner) = &entry.node.value
+    {
+        let section = Section { path: "link", place: &entry.key_place, table: Some(inner) };
+        relations::rrc(&section, &mut findings);
+    }
     let scenario = finish(&root, &Folder::of(name), findings)?;
     Ok(Scenario { text: text.to_owned(), ..scenario })
 }

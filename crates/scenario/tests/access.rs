@@ -1,6 +1,6 @@
 //! Access links in scenarios: what becomes of their keys, their traces, and what is wrong with them.
 
-use airperf_link::access::{Capacity, OpportunitySize};
+use airperf_link::access::{Capacity, OpportunitySize, RrcConfig};
 use airperf_scenario::{LinkConfig, Problem, Scenario};
 use airperf_units::{Distribution, Rate};
 use std::path::PathBuf;
@@ -165,4 +165,31 @@ fn a_window_held_to_the_link_is_its_bandwidth_delay_product_and_a_segment() {
     assert_eq!(clamp(&[&way[..], &[("link.down.delay", "41ms")]].concat()), Some(12 * 1448));
     let problems = parse(GENERIC, "generic.toml", &[("tcp.window_clamp", "100B")]).expect_err("too small");
     assert_eq!(problems[0].key, "tcp.window_clamp");
+}
+
+#[test]
+fn the_channels_of_mobiles_are_those_of_their_network_with_what_is_written_beside() {
+    let rrc = |overrides: &[(&str, &str)]| {
+        let scenario =
+            parse(GENERIC, "generic.toml", overrides).unwrap_or_else(|problems| panic!("{problems:?}"));
+        let again = Scenario::from_resolved(scenario.resolved(), "again").expect("a scenario");
+        assert_eq!(again.link, scenario.link);
+        access(&scenario).rrc.clone()
+    };
+    assert_eq!(rrc(&[]), None);
+    assert_eq!(rrc(&[("link.rrc", "umts")]), Some(RrcConfig::umts()));
+    assert_eq!(rrc(&[("link.rrc", "lte")]), Some(RrcConfig::lte()));
+    let changed = rrc(&[("link.rrc", "umts"), ("link.shared_channel", "false"), ("link.inactivity", "3s")]);
+    let wanted =
+        RrcConfig { inactivity: airperf_units::Duration::from_secs(3), shared: None, ..RrcConfig::umts() };
+    assert_eq!(changed, Some(wanted));
+    for (overrides, key, hint) in [
+        (vec![("link.inactivity", "3s")], "link.inactivity", "set rrc"),
+        (vec![("link.rrc", "lte"), ("link.shared", "true")], "link.rrc", "leave one"),
+        (vec![("link.rrc", "gsm")], "link.rrc", "umts"),
+    ] {
+        let problems = parse(GENERIC, "generic.toml", &overrides).expect_err(key);
+        assert_eq!((problems.len(), problems[0].key.as_str()), (1, key), "{problems:?}");
+        assert!((problems[0].hint.contains(hint) || problems[0].message.contains(hint)), "{problems:?}");
+    }
 }

@@ -158,10 +158,18 @@ fn finish(link: Link, stations: &[&StationPart]) -> LinkConfig {
             LinkConfig::Switch(config)
         }
         Link::Access(access) => {
-            let Access { mtu, shared, down, up, .. } = *access;
+            let Access { mtu, shared, rrc, down, up, .. } = *access;
+            let rrc = rrc.config();
             let queues = queues(stations, down.queue_packets, up.queue_packets);
             let stations = queues.map(|queue_packets| AccessStation { queue_packets }).collect();
-            LinkConfig::Access(AccessConfig { stations, mtu, shared, down: down.direction, up: up.direction })
+            LinkConfig::Access(AccessConfig {
+                stations,
+                mtu,
+                shared,
+                rrc,
+                down: down.direction,
+                up: up.direction,
+            })
         }
         Link::Gprs(gprs) => {
             let mut config = gprs.config();

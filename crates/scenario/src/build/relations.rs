@@ -4,7 +4,7 @@
 
 use super::link::Link;
 use crate::document::Value;
-use crate::keys::access::Way;
+use crate::keys::access::{RRC_KEYS, Way};
 use crate::keys::client::{Client, Station};
 use crate::keys::gprs::{Gprs, GprsWay};
 use crate::keys::link::Wifi;
@@ -259,6 +259,28 @@ pub(super) fn admission(section: &Section<'_>, findings: &mut Findings) {
             let hint = format!("leave it out, or set admission = \"{}\"", policies.join("\" or \""));
             findings.problem(section.place_of(key), &section.key(key), message, hint);
         }
+    }
+}
+
+/// Keys of a state machine that is not there, and pipes of which nobody has one. Only what a person wrote is asked, as for
+/// admission.
+pub(super) fn rrc(section: &Section<'_>, findings: &mut Findings) {
+    let text = |key: &str| match section.entry(key).map(|entry| &entry.node.value) {
+        Some(Value::Text(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    if !matches!(text("kind"), Some("generic" | "trace")) {
+        return; // not its keys, which is noted
+    }
+    let has_rrc = text("rrc").is_some_and(|word| word != "none");
+    for key in RRC_KEYS.into_iter().filter(|key| !has_rrc && section.entry(key).is_some()) {
+        let hint = "leave it out, or set rrc = \"umts\", say";
+        findings.problem(section.place_of(key), &section.key(key), "this changes nothing without rrc", hint);
+    }
+    let shared = section.entry("shared").is_some_and(|entry| matches!(entry.node.value, Value::Flag(true)));
+    if has_rrc && shared {
+        let message = "stations that share a pipe have no channels of their own";
+        findings.problem(section.place_of("rrc"), &section.key("rrc"), message, "leave one of the two out");
     }
 }
 

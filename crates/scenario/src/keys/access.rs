@@ -3,8 +3,8 @@
 //! Ranges are ours, wide enough for a modem and for a satellite. Left out: links whose layers are modelled.
 
 use crate::quantity::Dimension;
-use crate::setting::{Form, Key, S, Setting, count, size, times};
-use airperf_link::access::{Direction, OpportunitySize};
+use crate::setting::{Form, Key, MS, S, Setting, count, size, time, times};
+use airperf_link::access::{Direction, OpportunitySize, RrcConfig, SharedChannel};
 use airperf_link::trace::Trace;
 use airperf_units::Rate;
 
@@ -25,19 +25,50 @@ pub(crate) struct Access {
     pub(crate) kind: &'static str,
     pub(crate) mtu: u32,
     pub(crate) shared: bool,
+    pub(crate) rrc: Rrc,
     pub(crate) down: Way,
     pub(crate) up: Way,
 }
 
 impl Access {
     pub(crate) fn new(kind: &'static str) -> Self {
-        Self { kind, mtu: 1500, shared: false, down: Way::default(), up: Way::default() }
+        Self { kind, mtu: 1500, shared: false, rrc: Rrc::default(), down: Way::default(), up: Way::default() }
     }
 
     /// The keys of its directions.
     pub(crate) fn way_keys(kind: &'static str) -> impl Iterator<Item = &'static Key<Way>> {
         let own: &'static [Key<Way>] = if kind == "trace" { &TRACE_WAY } else { &GENERIC_WAY };
         own.iter().chain(&WAY)
+    }
+}
+
+/// What it says about the channels of mobiles.
+pub(crate) struct Rrc {
+    pub(crate) profile: &'static str,
+    active: RrcConfig,
+    has_shared: bool,
+    shared: SharedChannel,
+}
+
+impl Default for Rrc {
+    fn default() -> Self {
+        Self::of("none")
+    }
+}
+
+impl Rrc {
+    fn of(profile: &'static str) -> Self {
+        let umts = RrcConfig::umts();
+        let active = if profile == "lte" { RrcConfig::lte() } else { umts.clone() };
+        let has_shared = active.shared.is_some();
+        let shared = umts.shared.unwrap_or_else(|| unreachable!("UMTS has a shared channel"));
+        Self { profile, active, has_shared, shared }
+    }
+
+    /// The state machine, if there is one.
+    pub(crate) fn config(self) -> Option<RrcConfig> {
+        let shared = self.has_shared.then_some(self.shared);
+        (self.profile != "none").then_some(RrcConfig { shared, ..self.active })
     }
 }
 
@@ -71,7 +102,7 @@ impl Default for Way {
 }
 
 /// Keys of `[link]` with `kind = "generic"` or `kind = "trace"`.
-pub(crate) static ACCESS: [Key<Access>; 2] = [
+pub(crate) static ACCESS: [Key<Access>; 12] = [
     Key::new(
         "mtu",
         size(MTU_MIN, MTU_MAX),
@@ -86,6 +117,90 @@ pub(crate) static ACCESS: [Key<Access>; 2] = [
         |access: &Access| Setting::Flag(access.shared),
         |access, s| access.shared = s.flag(),
     ),
+    Key::new(
+        "rrc",
+        Form::Word,
+        "How a mobile gets its channel, as a network of this kind was measured; the keys below default to its values.",
+        |access: &Access| Setting::Word(access.rrc.profile),
+        |access, s| access.rrc = Rrc::of(s.word().unwrap_or("none")),
+    )
+    .words(&["none", "umts", "lte"]),
+    Key::new(
+        "promotion_down",
+        times(0, 60 * S),
+        "From idle until packets from the server can be sent, paging included.",
+        |access: &Access| Setting::of(&access.rrc.active.promotion_down),
+        |access, s| access.rrc.active.promotion_down = s.distribution(),
+    ),
+    Key::new(
+        "promotion_up",
+        times(0, 60 * S),
+        "From idle until packets of the client can be sent.",
+        |access: &Access| Setting::of(&access.rrc.active.promotion_up),
+        |access, s| access.rrc.active.promotion_up = s.distribution(),
+    ),
+    Key::new(
+        "inactivity",
+        time(MS, 3600 * S),
+        "How long a mobile keeps its channel without anything sent.",
+        |access: &Access| Setting::of_time(access.rrc.active.inactivity),
+        |access, s| access.rrc.active.inactivity = s.time(),
+    ),
+    Key::new(
+        "shared_channel",
+        Form::Flag,
+        "Whether a mobile without a channel of its own has a slow one that is shared (UMTS: CELL_FACH) until it is idle.",
+        |access: &Access| Setting::Flag(access.rrc.has_shared),
+        |access, s| access.rrc.has_shared = s.flag(),
+    ),
+    Key::new(
+        "shared_rate_down",
+        Form::Amount(Dimension::LinkRate, 100, 1_000_000_000),
+        "Rate of the shared channel from the server.",
+        |access: &Access| Setting::of_rate(access.rrc.shared.rate_down),
+        |access, s| access.rrc.shared.rate_down = s.rate(),
+    ),
+    Key::new(
+        "shared_rate_up",
+        Form::Amount(Dimension::LinkRate, 100, 1_000_000_000),
+        "Rate of the shared channel to the server.",
+        |access: &Access| Setting::of_rate(access.rrc.shared.rate_up),
+        |access, s| access.rrc.shared.rate_up = s.rate(),
+    ),
+    Key::new(
+        "shared_threshold",
+        size(0, 1 << 20),
+        "Octets that wait in one direction above which the mobile gets a channel of its own.",
+        |access: &Access| Setting::of_count(access.rrc.shared.threshold_bytes),
+        |access, s| access.rrc.shared.threshold_bytes = s.count(),
+    ),
+    Key::new(
+        "shared_promotion",
+        times(0, 60 * S),
+        "How long it takes to get it from the shared one.",
+        |access: &Access| Setting::of(&access.rrc.shared.promotion),
+        |access, s| access.rrc.shared.promotion = s.distribution(),
+    ),
+    Key::new(
+        "shared_inactivity",
+        time(MS, 3600 * S),
+        "How long a mobile keeps the shared channel without anything sent.",
+        |access: &Access| Setting::of_time(access.rrc.shared.inactivity),
+        |access, s| access.rrc.shared.inactivity = s.time(),
+    ),
+];
+
+/// The keys that only links with `rrc` read.
+pub(crate) static RRC_KEYS: [&str; 9] = [
+    "promotion_down",
+    "promotion_up",
+    "inactivity",
+    "shared_channel",
+    "shared_rate_down",
+    "shared_rate_up",
+    "shared_threshold",
+    "shared_promotion",
+    "shared_inactivity",
 ];
 
 /// Keys of a direction with `kind = "generic"`.

@@ -2,6 +2,7 @@
 //!
 //! Left out: the values of any particular network; those are scenarios'.
 
+use super::rrc::RrcConfig;
 use crate::trace::{Opportunities, RateSeries, Trace};
 use airperf_units::{ConfigError, Distribution, Rate};
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub struct AccessConfig {
     pub mtu: u32,
     /// Whether all stations share one pipe in each direction; else each has its own.
     pub shared: bool,
+    /// How stations get their channel; `None`: they always have it.
+    pub rrc: Option<RrcConfig>,
     /// From the network to the stations.
     pub down: Direction,
     /// From the stations to the network.
@@ -191,6 +194,14 @@ impl AccessConfig {
                 (
                     both.iter().all(|d| d.loss.is_sound()),
                     "losses are probabilities, and a burst that begins ends",
+                ),
+                (
+                    !self.shared || self.rrc.is_none(),
+                    "stations that share a pipe have no channels of their own",
+                ),
+                (
+                    self.rrc.as_ref().is_none_or(RrcConfig::is_sound),
+                    "promotions and shared channels are sound",
                 ),
                 (both.iter().all(|d| (0.0..=1.0).contains(&d.duplicate)), "duplicate is a probability"),
                 (both.iter().all(|d| d.delay.is_sound()), "the delay's distribution is sound"),

@@ -11,9 +11,11 @@
 
 mod channel;
 mod config;
+mod rrc;
 mod sender;
 
 pub use config::{AccessConfig, AccessStation, Capacity, Direction, Loss, OpportunitySize};
+pub use rrc::{RrcConfig, SharedChannel};
 
 use crate::{
     Agenda, Arrival, DropCause, FrameEvent, FrameKind, Heard, Link, LossCause, NETWORK, Outcome, Outlet,
@@ -21,6 +23,7 @@ use crate::{
 };
 use airperf_units::{Duration, StreamKey, Time};
 use channel::Channel;
+use rrc::{Channel as RadioChannel, Rrc};
 use sender::{Sender, Sending};
 use std::collections::VecDeque;
 
@@ -37,6 +40,8 @@ struct Pipe {
     most_packets: usize,
     most_bytes: u64,
     sender: Sender,
+    /// On the channel that mobiles share.
+    slow: Option<Sender>,
     channel: Channel,
 }
 
@@ -61,6 +66,8 @@ struct Host {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
+    /// The head of a pipe has waited for its mobile's channel.
+    Plan(u32),
     /// The head of a pipe begins to be sent.
     Begin(u32),
     /// It has been sent.
@@ -76,6 +83,8 @@ pub struct Access<P> {
     hosts: Vec<Host>,
     /// Downward, then upward.
     pipes: Vec<Pipe>,
+    /// By station; empty where stations always have a channel.
+    rrc: Vec<Rrc>,
     carried: Places<Carried<P>>,
     events: Agenda<Event>,
     present: Time,
@@ -89,6 +98,10 @@ impl<P> Access<P> {
     pub fn new(config: AccessConfig, key: StreamKey) -> Self {
         let clients = config.stations.len().saturating_sub(1);
         let each = if config.shared { clients.min(1) } else { clients };
+        let slow = |up: bool| {
+            let shared = config.rrc.as_ref()?.shared.as_ref()?;
+            Some(if up { shared.rate_up } else { shared.rate_down })
+        };
         let pipe = |number: usize, direction: &Direction, station: usize| Pipe {
             queue: VecDeque::new(),
             sending: false,
@@ -97,6 +110,7 @@ impl<P> Access<P> {
             most_packets: config.stations[station].queue_packets as usize,
             most_bytes: direction.queue_bytes.unwrap_or(u64::MAX),
             sender: Sender::new(direction.capacity.clone()),
+            slow: slow(number >= each).map(|rate| Sender::new(Capacity::constant(rate))),
             channel: Channel::new(direction, &key, number as u64),
         };
         let down = (0..each).map(|client| pipe(client, &config.down, 0));
@@ -104,6 +118,11 @@ impl<P> Access<P> {
         Self {
             hosts: vec![Host::default(); config.stations.len()],
             pipes: down.chain(up).collect(),
+            rrc: config
+                .rrc
+                .iter()
+                .flat_map(|rrc| (0..clients as u64).map(|n| Rrc::new(rrc.clone(), &key, n)))
+                .collect(),
             carried: Places::default(),
             events: Agenda::default(),
             present: Time::ZERO,
@@ -138,9 +157,23 @@ impl<P> Access<P> {
 
     /// Plans the sending of a pipe's head.
     fn plan(&mut self, now: Time, number: u32, follows: bool) {
+        let each = self.pipes.len() as u32 / 2;
+        let up = number >= each;
         let pipe = &mut self.pipes[number as usize];
         let Some(&place) = pipe.queue.front() else { return };
-        let sending = pipe.sender.send(now, self.carried.at(place).packet.bytes, follows);
+        let mobile = if up { number - each } else { number };
+        let mut sender = &mut pipe.sender;
+        if let Some(rrc) = self.rrc.get_mut(mobile as usize) {
+            match (rrc.channel(now, up, pipe.waiting_bytes), &mut pipe.slow) {
+                (RadioChannel::From(at), _) => return self.events.at(at, Event::Plan(number)),
+                (RadioChannel::Shared, Some(slow)) => sender = slow,
+                _ => {}
+            }
+        }
+        let sending = sender.send(now, self.carried.at(place).packet.bytes, follows);
+        if let Some(rrc) = self.rrc.get_mut(mobile as usize) {
+            rrc.busy(sending.end);
+        }
         pipe.head = Some(sending);
         self.events.at(sending.start, Event::Begin(number));
         if sending.start == now {
@@ -155,6 +188,7 @@ impl<P> Access<P> {
 
     fn happen<O: Outlet<P>>(&mut self, now: Time, event: Event, out: &mut O) {
         match event {
+            Event::Plan(number) => self.plan(now, number, false),
             Event::Begin(number) => self.begin(now, number, out),
             Event::Sent(number) => self.sent(now, number, out),
             Event::Arrives(place) => {

@@ -95,7 +95,9 @@ fn access() -> Access<Handle> {
         ..Direction::clean(Rate::mbps(3), 0)
     };
     let stations = vec![AccessStation { queue_packets: 10 }; 3];
-    let config = AccessConfig { stations, mtu: 1_500, shared: false, up: direction.clone(), down: direction };
+    let rrc = None;
+    let config =
+        AccessConfig { stations, mtu: 1_500, shared: false, rrc, up: direction.clone(), down: direction };
     Access::new(config, StreamKey::new(5))
 }
 
