@@ -15,10 +15,11 @@ use crate::kernel_tcp::{possible, turn};
 
 const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/");
 
-/// Response times in seconds, due to done.
-fn seconds(directory: &Path) -> Vec<f64> {
+/// Service times in seconds, sent to done; with the handshake, due to done, where the channel is waited for.
+fn seconds(directory: &Path, handshake: bool) -> Vec<f64> {
     let rows = read::rows::<ExchangeRow>(&directory.join(ExchangeRow::FILE)).unwrap();
-    rows.map(Result::unwrap).map(|row| (row.done_ns.unwrap() - row.due_ns.unwrap()) as f64 / 1e9).collect()
+    let begun = |row: &ExchangeRow| if handshake { row.due_ns } else { row.sent_ns }.unwrap();
+    rows.map(Result::unwrap).map(|row| (row.done_ns.unwrap() - begun(&row)) as f64 / 1e9).collect()
 }
 
 /// The scenario of this name with other values, in both testbeds; an emulated run again when it is not valid.
@@ -45,7 +46,9 @@ fn both(name: &str, overrides: &[(&str, &str)]) -> Option<(Vec<f64>, Vec<f64>)> 
         if manifest.valid {
             let replayed = airperf_emu::replay(&emu).unwrap();
             assert_eq!(replayed.first_difference, None, "the arrivals give other frames in virtual time");
-            return Some((seconds(&sim), seconds(&emu)));
+            let rrc = scenario.resolved()["link"]["rrc"].as_str();
+            let handshake = rrc.is_some_and(|rrc| rrc != "none");
+            return Some((seconds(&sim, handshake), seconds(&emu, handshake)));
         }
         eprintln!("AGAIN: {:?}", manifest.why_invalid);
         why = manifest.why_invalid;

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from repository import ROOT, text
 
-MODELS = {"wifi", "wwan", "link", "tcp", "http", "workload"}
+MODELS = {"wifi", "wwan", "link", "tcp", "rudp", "http", "workload"}
 
 # Who may use whom within the workspace. A crate that is not here fails the test: decide, then write it down.
 ALLOWED: dict[str, set[str]] = {
@@ -21,6 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "wifi": {"units", "link"},
     "wwan": {"units", "link"},
     "tcp": {"units"},
+    "rudp": {"units"},
     "http": {"units"},
     "workload": {"units"},
     "scenario": {"units"} | MODELS,

@@ -7,11 +7,13 @@
 
 mod config;
 mod distribution;
+mod erasure;
 mod random;
 mod time;
 
 pub use config::ConfigError;
 pub use distribution::Distribution;
+pub use erasure::repairs_needed;
 pub use random::{Stream, StreamKey};
 pub use time::{Duration, Time};
 

@@ -109,23 +109,6 @@ impl Fec {
     pub const fn fixed(data: u8, repair: u8) -> Self {
         Self { data, repair, target: None }
     }
-
-    /// The fewest repair blocks behind `data` blocks with which at most the share `target` of groups has more losses
-    /// than repair blocks, if blocks are lost independently with probability `error`; [`Self::MOST`] at the most.
-    pub fn needed(data: u8, error: f64, target: f64) -> u8 {
-        let damaged = |repair: u8| {
-            let blocks = u32::from(data) + u32::from(repair);
-            // The binomial distribution's terms, each from the one before it.
-            let mut term = libm::pow(1.0 - error, f64::from(blocks));
-            let mut fine = term;
-            for lost in 1..=u32::from(repair) {
-                term *= f64::from(blocks - lost + 1) / f64::from(lost) * error / (1.0 - error);
-                fine += term;
-            }
-            1.0 - fine
-        };
-        (0..Self::MOST).find(|&repair| damaged(repair) <= target).unwrap_or(Self::MOST)
-    }
 }
 
 /// How blocks are lost.

@@ -8,7 +8,7 @@
 
 use crate::config::Fec;
 use crate::defaults::{ERROR_MEMORY_BLOCKS, WINDOW};
-use airperf_units::Time;
+use airperf_units::{Time, repairs_needed};
 use std::collections::VecDeque;
 
 /// What its sender knows of a block.
@@ -178,7 +178,7 @@ impl Rlc {
         if let (Some(fec), Some(group)) = (fec, self.groups.back_mut().filter(|group| !group.closed)) {
             group.closed = true;
             group.repair = match (fec.target, error) {
-                (Some(target), Some(error)) => Fec::needed(group.data, error, target),
+                (Some(target), Some(error)) => repairs_needed(group.data, error, target, Fec::MOST),
                 _ => fec.repair,
             };
         }

@@ -5,7 +5,7 @@ use crate::config::{Adaptation, BlockError, Fading, Fec, Stalls};
 use crate::defaults;
 use crate::scheme::Family;
 use airperf_link::{Destination, FrameEvent, Heard, Outcome};
-use airperf_units::{Distribution, Stream};
+use airperf_units::{Distribution, Stream, repairs_needed};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -223,28 +223,6 @@ fn repair_blocks_save_repetitions_and_cost_their_share() {
 }
 
 #[test]
-fn the_repair_blocks_needed_are_those_of_the_binomial_distribution() {
-    for (data, error, target) in
-        [(8, 0.1, 0.01), (8, 0.3, 0.01), (4, 0.05, 0.1), (4, 0.2, 0.001), (1, 0.5, 0.1)]
-    {
-        // By counting: every pattern of losses, with its probability.
-        let damaged = |repair: u8| {
-            let blocks = u32::from(data + repair);
-            let patterns = (0u32..1 << blocks).map(u32::count_ones).filter(|lost| *lost > u32::from(repair));
-            patterns.map(|lost| error_of(error, lost, blocks)).sum::<f64>()
-        };
-        let wanted = (0..Fec::MOST).find(|&repair| damaged(repair) <= target).expect("16 are enough");
-        assert_eq!(Fec::needed(data, error, target), wanted, "{data} blocks at {error}");
-    }
-    assert_eq!(Fec::needed(32, 0.0, 0.01), 0);
-    assert_eq!(Fec::needed(32, 0.9, 0.01), Fec::MOST);
-}
-
-fn error_of(error: f64, lost: u32, blocks: u32) -> f64 {
-    error.powi(lost as i32) * (1.0 - error).powi((blocks - lost) as i32)
-}
-
-#[test]
 fn redundancy_follows_the_share_of_blocks_lost() {
     for (error, arq) in [(0.02, false), (0.1, false), (0.3, false), (0.1, true)] {
         let mut config = lossy(error, arq);
@@ -253,7 +231,7 @@ fn redundancy_follows_the_share_of_blocks_lost() {
         let late = seen.frames.iter().filter(|frame| frame.start > at(20_000) && frame.attempt == 1);
         let repair = seen.repairs.iter().filter(|start| **start > at(20_000)).count() as f64;
         let data = late.count() as f64 - repair;
-        let wanted = f64::from(Fec::needed(8, error, 0.01)) / 8.0;
+        let wanted = f64::from(repairs_needed(8, error, 0.01, Fec::MOST)) / 8.0;
         let found = repair / data;
         // The estimate over 100 blocks wavers, and with it the number of blocks by one.
         assert!((found - wanted).abs() <= 0.15, "{found} repair blocks a block at {error}, {wanted} needed");
