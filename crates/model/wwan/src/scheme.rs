@@ -2,7 +2,8 @@
 //!
 //! Payload octets are those for LLC frames, without the RLC/MAC header: 3GPP TS 44.060 table 10.2.1 (CS-1 to CS-4) and
 //! §10.0a (MCS-1 to MCS-9), as osmo-pcu has them. Rates are those of a full block with its header, as everybody names
-//! the schemes. C/I bands are osmo-pcu's defaults for choosing a scheme by link quality.
+//! the schemes. C/I bands are osmo-pcu's defaults for choosing a scheme by link quality. Octets and bands were read in its
+//! `coding_scheme.c` and `gprs_pcu.c` (revision ed709037).
 //!
 //! Left out: families of MCS and resegmentation between them: a block is repeated as it was first sent.
 
