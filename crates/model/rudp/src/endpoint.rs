@@ -49,7 +49,11 @@ impl Endpoint {
                 self.receiver.data(now, &self.config, number, place, piece);
             }
             Datagram::Repair { number, repair } => self.receiver.repair(now, &self.config, number, repair),
-            Datagram::Ack(ack) => self.sender.hear(now, &ack),
+            Datagram::Ack(ack) => {
+                self.sender.hear(now, &ack);
+                // A shorter round trip may make the timeout due.
+                self.sender.on_timer(now, &self.config);
+            }
         }
         self.push(now, out);
     }
