@@ -75,7 +75,11 @@ impl Wanted {
             path: self.path,
             adapt_tcp: self.adapt_tcp,
             reach: Reach {
-                networks: self.networks.into_iter().map(|(address, bits)| Network { address, bits }).collect(),
+                networks: self
+                    .networks
+                    .into_iter()
+                    .map(|(address, bits)| Network { address, bits })
+                    .collect(),
                 hosts: self.hosts.into_iter().collect(),
                 instead: self.instead.into_iter().map(|(host, port, at)| ((host, port), at)).collect(),
             },
