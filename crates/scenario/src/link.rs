@@ -6,7 +6,7 @@ use airperf_link::access::{Access, AccessConfig};
 use airperf_link::ethernet::{Ethernet, EthernetConfig};
 use airperf_link::switch::{Switch, SwitchConfig};
 use airperf_link::{Link, StationId};
-use airperf_units::{Duration, StreamKey};
+use airperf_units::{Duration, Rate, StreamKey};
 use airperf_wifi::Domain;
 use airperf_wwan::Gprs;
 
@@ -107,6 +107,18 @@ impl LinkConfig {
         match self {
             Self::Access(config) => Some(config.packets_on_their_way()),
             Self::Gprs(config) => Some(config.packets_on_their_way()),
+            Self::Wifi { .. } | Self::Ethernet(_) | Self::Switch(_) => None,
+        }
+    }
+
+    /// The rate of full packets from the server and to it; `None` where the stations share the medium.
+    pub(crate) fn rates(&self) -> Option<[Rate; 2]> {
+        match self {
+            Self::Access(config) => Some([&config.down, &config.up].map(|way| way.capacity.rate())),
+            Self::Gprs(config) => Some([&config.down, &config.up].map(|way| {
+                let (rate, mtu) = (way.payload_rate(config.family), u64::from(config.mtu));
+                Rate::bps((rate.as_bps() * mtu / (mtu + u64::from(way.overhead_bytes))).max(1))
+            })),
             Self::Wifi { .. } | Self::Ethernet(_) | Self::Switch(_) => None,
         }
     }

@@ -133,6 +133,8 @@ pub struct Browser {
     pub page: Arc<Page>,
     /// The browser, and the proxy that helps it.
     pub config: Arc<BrowserConfig>,
+    /// Reliable UDP between the halves of the proxy: the server's end and the browser's.
+    pub datagrams: Option<[airperf_rudp::Config; 2]>,
     /// When the first load begins.
     pub start: Duration,
     /// How often it is loaded.
@@ -320,7 +322,11 @@ impl Scenario {
         self.flows.iter().try_for_each(|flow| flow.config.check().map_err(|error| error.to_string()))?;
         self.browsers.iter().try_for_each(|browser| {
             browser.page.check().map_err(|error| error.to_string())?;
-            browser.config.check().map_err(|error| error.to_string())
+            browser.config.check().map_err(|error| error.to_string())?;
+            let ends = browser.datagrams.iter().flatten();
+            ends.map(airperf_rudp::Config::check)
+                .collect::<Result<(), _>>()
+                .map_err(|error| error.to_string())
         })?;
         self.clients.iter().try_for_each(|client| {
             client.http.check().map_err(|error| error.to_string())?;

@@ -22,7 +22,7 @@ use crate::{Browser, Client, Flow, LinkConfig, Role, Scenario, Server, Station};
 use airperf_link::StationId;
 use airperf_link::access::{AccessConfig, AccessStation};
 use airperf_link::ethernet::EthernetStation;
-use airperf_units::Time;
+use airperf_units::{Duration, Time};
 use airperf_wifi::{Fade, StationConfig};
 use airperf_workload::FlowConfig;
 use serde_json::Value as Json;
@@ -48,8 +48,9 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
     let link = finish(link, &each);
     let tcp = clamp(tcp, &link);
     let server_http = server.finish();
+    let reply_header_bytes = server_http.reply_header_bytes;
     let browsers =
-        (first..).zip(&browsers).map(|(id, part)| browser(id as u16, part, server_http.reply_header_bytes));
+        (first..).zip(&browsers).map(|(id, part)| browser(id as u16, part, reply_header_bytes, &link));
     let browsers = browsers.collect();
     let flows = place_flows(&flows, &stations, clients.len());
     let clients = (1..)
@@ -188,7 +189,7 @@ fn queues(stations: &[&StationPart], server: u32, client: u32) -> impl Iterator<
 }
 
 /// A browser at its station.
-fn browser(station: u16, part: &BrowserPart, reply_header_bytes: u32) -> Browser {
+fn browser(station: u16, part: &BrowserPart, reply_header_bytes: u32, link: &LinkConfig) -> Browser {
     let keys = &part.browser;
     let (page, name) = match &keys.read {
         Some((file, _)) => (file.page.clone(), file.name.clone()),
@@ -199,11 +200,29 @@ fn browser(station: u16, part: &BrowserPart, reply_header_bytes: u32) -> Browser
         name,
         page: Arc::new(page),
         config: Arc::new(keys.finish(reply_header_bytes)),
+        datagrams: if keys.udp { datagrams(link, keys.udp_fec) } else { None },
         start: keys.start,
         loads: keys.loads,
         pause: keys.pause,
     }
 }
+
+/// The ends of reliable UDP over a link: the server's and the browser's.
+fn datagrams(link: &LinkConfig, fec: bool) -> Option<[airperf_rudp::Config; 2]> {
+    let rates = link.rates()?;
+    let full = rates[0].time_for(link.mtu().into());
+    let round_trip = full * u64::from(link.packets_on_their_way()?);
+    let end = |rate| airperf_rudp::Config {
+        datagram_bytes: (link.mtu().min(1500) as u16).saturating_sub(airperf_rudp::HEADER_BYTES).max(1),
+        fec: fec.then_some(REPAIR),
+        ..airperf_rudp::Config::over(rate, round_trip)
+    };
+    Some(rates.map(end))
+}
+
+/// Repair datagrams follow the loss; one group in a hundred may need a repetition (ours).
+const REPAIR: airperf_rudp::Fec =
+    airperf_rudp::Fec { data: 8, repair: 0, target: Some(0.01), hold: Duration::from_ms(100) };
 
 /// The files that are named, each once.
 fn files(link: &Link, browsers: &[BrowserPart]) -> Vec<NamedFile> {

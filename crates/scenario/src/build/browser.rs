@@ -36,6 +36,16 @@ pub(super) fn read(
             let hint = "or leave it out";
             findings.problem(section.place_of(key), &section.key(key), message, hint);
         }
+        if browser.udp && !matches!(link, Link::Access(_) | Link::Gprs(_)) {
+            let (place, key) = (section.place_of("proxy_transport"), section.key("proxy_transport"));
+            let message = "nobody knows at which rate to send on a shared medium";
+            findings.problem(
+                place,
+                &key,
+                message,
+                "a link of kind \"generic\", \"trace\" or \"gprs\" has rates",
+            );
+        }
         if !browser.page.is_empty() {
             read_page(&section, &mut browser, folder, findings);
         }

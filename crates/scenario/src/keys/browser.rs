@@ -25,6 +25,9 @@ pub(crate) struct Browser {
     pub(crate) config: BrowserConfig,
     pub(crate) proxy: &'static str,
     pub(crate) settings: Proxy,
+    /// Whether the halves speak reliable UDP, and whether that sends repair datagrams.
+    pub(crate) udp: bool,
+    pub(crate) udp_fec: bool,
     cache: &'static str,
     changed: f64,
     delta: f64,
@@ -43,6 +46,8 @@ impl Default for Browser {
             config: BrowserConfig::default(),
             proxy: "none",
             settings: Proxy::default(),
+            udp: false,
+            udp_fec: false,
             cache: "none",
             changed: 0.2,
             delta: 0.1,
@@ -69,7 +74,8 @@ impl Browser {
 
     /// Keys that ask for more than the proxy there is.
     pub(crate) fn asks_too_much(&self) -> Option<(&'static str, &'static str)> {
-        let of_two = [("cache", self.cache != "none"), ("push", self.settings.push)];
+        let of_two =
+            [("cache", self.cache != "none"), ("push", self.settings.push), ("proxy_transport", self.udp)];
         let of_any = [("compress", self.settings.compress)];
         let two = of_two.into_iter().find(|(_, wanted)| *wanted && self.proxy != "dual");
         let any = of_any.into_iter().find(|(_, wanted)| *wanted && self.proxy == "none");
@@ -78,7 +84,7 @@ impl Browser {
 }
 
 /// Keys of `[[browser]]`.
-pub(crate) static BROWSER: [Key<Browser>; 23] = [
+pub(crate) static BROWSER: [Key<Browser>; 25] = [
     Key::new(
         "page",
         Form::Text(PATH_MAX),
@@ -219,6 +225,22 @@ pub(crate) static BROWSER: [Key<Browser>; 23] = [
         |browser| Setting::of_count(browser.settings.connections),
         |browser, s| browser.settings.connections = s.count(),
     ),
+    Key::new(
+        "proxy_transport",
+        Form::Word,
+        "What the halves speak: connections of TCP, or reliable datagrams at the link's rate ([model](../models/reliable-udp.md)), which need a link of stated rates.",
+        |browser: &Browser| Setting::Word(if browser.udp { "udp" } else { "tcp" }),
+        |browser, s| browser.udp = s.word() == Some("udp"),
+    )
+    .words(&["tcp", "udp"]),
+    Key::new(
+        "proxy_fec",
+        Form::Word,
+        "Whether repair datagrams follow groups of datagrams, as many as the loss asks for.",
+        |browser: &Browser| Setting::Word(if browser.udp_fec { "adaptive" } else { "none" }),
+        |browser, s| browser.udp_fec = s.word() == Some("adaptive"),
+    )
+    .words(&["none", "adaptive"]),
     Key::new(
         "proxy_request_size",
         size(1, HEADER_MAX),

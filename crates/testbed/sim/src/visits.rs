@@ -8,9 +8,11 @@ use crate::Payload;
 use crate::flows::NO_CONNECTION;
 use airperf_http::browser::{PageLoad, Seen};
 use airperf_link::StationId;
+use airperf_rudp::Datagram;
 use airperf_scenario::{Browser, Scenario};
 use airperf_tcp::{Endpoint, Stack, State};
 use airperf_units::{StreamKey, Time};
+use std::collections::BTreeMap;
 
 /// A browser's station.
 pub(crate) struct Visit {
@@ -39,22 +41,118 @@ pub(crate) struct Ends {
     pub(crate) under_way: u32,
     /// Exchanges that were reported.
     pub(crate) exchanges: u32,
-    pub(crate) client_tcp: Endpoint,
-    pub(crate) server_tcp: Endpoint,
+    pub(crate) carrier: Carrier,
+}
+
+/// What carries the two streams.
+pub(crate) enum Carrier {
+    Tcp(Box<Tcp>),
+    Datagrams(Box<Datagrams>),
+}
+
+/// Both ends of a TCP connection.
+pub(crate) struct Tcp {
+    pub(crate) client: Endpoint,
+    pub(crate) server: Endpoint,
+}
+
+impl Tcp {
+    /// The browser's end or the server's, with its host's TCP.
+    pub(crate) fn end<'a>(
+        &mut self,
+        client: bool,
+        client_stack: &'a Stack,
+        server_stack: &'a Stack,
+    ) -> (&mut Endpoint, &'a Stack) {
+        if client { (&mut self.client, client_stack) } else { (&mut self.server, server_stack) }
+    }
+}
+
+/// Both ends of a stream over reliable UDP, and the datagrams on the link by their packets' numbers.
+pub(crate) struct Datagrams {
+    pub(crate) client: airperf_rudp::Endpoint,
+    pub(crate) server: airperf_rudp::Endpoint,
+    pub(crate) on_the_way: BTreeMap<u32, Datagram>,
+    /// Octets written to the server and to the browser.
+    pub(crate) written: [u32; 2],
+    /// Octets that the server's end may have on their way.
+    window_bytes: u64,
+    pub(crate) closed: bool,
+}
+
+impl Carrier {
+    pub(crate) fn tcp() -> Self {
+        Self::Tcp(Box::new(Tcp { client: Endpoint::closed(), server: Endpoint::closed() }))
+    }
+
+    pub(crate) fn datagrams([server, client]: [airperf_rudp::Config; 2]) -> Self {
+        let end = airperf_rudp::Endpoint::new;
+        let on_the_way = BTreeMap::new();
+        let window_bytes = server.window_bytes;
+        let (client, server) = (end(client), end(server));
+        let written = [0; 2];
+        Self::Datagrams(Box::new(Datagrams {
+            client,
+            server,
+            on_the_way,
+            written,
+            window_bytes,
+            closed: false,
+        }))
+    }
+
+    /// Octets that have arrived, at the server and at the browser.
+    pub(crate) fn received(&self) -> [u32; 2] {
+        match self {
+            Self::Tcp(tcp) => [tcp.server.received_bytes(), tcp.client.received_bytes()],
+            // A load has less than 2 GiB.
+            Self::Datagrams(ends) => [&ends.server, &ends.client].map(|end| end.received_bytes() as u32),
+        }
+    }
+
+    /// Octets that were written, by the browser and by the server.
+    pub(crate) fn written(&self) -> [u32; 2] {
+        match self {
+            Self::Tcp(tcp) => [tcp.client.written_bytes(), tcp.server.written_bytes()],
+            Self::Datagrams(ends) => ends.written,
+        }
+    }
 }
 
 impl Ends {
     pub(crate) fn is_over(&self) -> bool {
         self.under_way == 0
-            && self.server_tcp.state() == State::Closed
-            && matches!(self.client_tcp.state(), State::Closed | State::TimeWait)
+            && match &self.carrier {
+                Carrier::Tcp(tcp) => {
+                    tcp.server.state() == State::Closed
+                        && matches!(tcp.client.state(), State::Closed | State::TimeWait)
+                }
+                Carrier::Datagrams(ends) => ends.closed,
+            }
     }
 
-    /// Octets that the server's TCP has to send and may not yet, for its congestion window.
+    /// Octets that the server has written to its transport, and that this may not send yet.
     pub(crate) fn unsent_bytes(&self, stack: &Stack) -> u32 {
-        let outstanding = self.server_tcp.written_bytes() - self.server_tcp.acknowledged_bytes();
-        let window = self.server_tcp.congestion_window().saturating_mul(stack.segment_payload_bytes());
-        outstanding.saturating_sub(window)
+        match &self.carrier {
+            Carrier::Tcp(tcp) => {
+                let outstanding = tcp.server.written_bytes() - tcp.server.acknowledged_bytes();
+                let window = tcp.server.congestion_window().saturating_mul(stack.segment_payload_bytes());
+                outstanding.saturating_sub(window)
+            }
+            Carrier::Datagrams(ends) => {
+                let outstanding = u64::from(ends.written[1]) - ends.client.received_bytes();
+                outstanding.saturating_sub(ends.window_bytes) as u32
+            }
+        }
+    }
+
+    /// When one of its ends has something to do.
+    fn deadline(&self, client: &Stack, server: &Stack) -> Time {
+        match &self.carrier {
+            Carrier::Tcp(tcp) => tcp.client.deadline(client).min(tcp.server.deadline(server)),
+            Carrier::Datagrams(ends) if ends.closed => Time::MAX,
+            Carrier::Datagrams(ends) => ends.client.deadline().min(ends.server.deadline()),
+        }
     }
 }
 
@@ -102,11 +200,9 @@ impl Visit {
 
     /// When it next has something to do by itself.
     pub(crate) fn deadline(&self) -> Time {
-        let tcp = self.ends.iter().map(|ends| {
-            ends.client_tcp.deadline(&self.client_stack).min(ends.server_tcp.deadline(&self.server_stack))
-        });
+        let ends = self.ends.iter().map(|ends| ends.deadline(&self.client_stack, &self.server_stack));
         let load = self.load.as_ref().map_or(Time::MAX, PageLoad::deadline);
-        tcp.min().unwrap_or(Time::MAX).min(load).min(self.next)
+        ends.min().unwrap_or(Time::MAX).min(load).min(self.next)
     }
 }
 
@@ -125,6 +221,9 @@ pub struct ObjectSeen<'a> {
     pub connection: Option<u32>,
 }
 
+/// Octets of a UDP header (RFC 768): what the header of a TCP segment never has.
+pub(crate) const UDP_HEADER_BYTES: u8 = 8;
+
 /// The part of a payload's place that says that it is a browser's number.
 const VISIT: u32 = 1 << 30;
 
@@ -138,6 +237,12 @@ impl Payload {
     #[inline]
     pub const fn browser(&self) -> Option<u32> {
         if self.flow().is_none() && self.slot & VISIT != 0 { Some(self.slot & !VISIT) } else { None }
+    }
+
+    /// Whether it is a datagram of reliable UDP: its segment then has the length, and as sequence number its place in the
+    /// stream.
+    pub(crate) const fn is_reliable_udp(&self) -> bool {
+        self.segment.header == UDP_HEADER_BYTES
     }
 
     /// The host that a look-up asks for or tells of, a place among the page's.

@@ -88,7 +88,9 @@ fn a_page_of_one_object_takes_its_round_trips_and_bits() {
 fn every_way_brings_the_whole_page() {
     let octets = 191_283;
     let dual = ("browser.proxy", "dual");
-    let ways: [&[(&str, &str)]; 9] = [
+    let udp = [dual, ("browser.proxy_transport", "udp")];
+    let fec = [dual, udp[1], ("browser.proxy_fec", "adaptive"), ("link.down.loss", "0.03")];
+    let ways: [&[(&str, &str)]; 11] = [
         &[],
         &[("browser.http", "HTTP/1.0")],
         &[("browser.pipeline", "8"), ("browser.connections", "2")],
@@ -97,6 +99,8 @@ fn every_way_brings_the_whole_page() {
         &[dual],
         &[dual, ("browser.push", "true")],
         &[dual, ("browser.proxy_connections", "3"), ("browser.push", "true")],
+        &udp,
+        &fec,
         &[("link.down.loss", "0.03"), ("link.up.loss", "0.03"), ("link.down.duplicate", "0.05")],
     ];
     for way in ways {
@@ -130,6 +134,7 @@ fn each_optimisation_saves_time_on_a_slow_link() {
         ("hashes", slow(&[dual, ("browser.cache", "hash")]), framed),
         ("differences", slow(&[dual, ("browser.cache", "delta")]), slow(&[dual, ("browser.cache", "hash")])),
         ("pushing", slow(&[dual, ("browser.push", "true")]), framed),
+        ("reliable UDP", slow(&[dual, ("browser.proxy_transport", "udp")]), framed),
     ] {
         assert!(other < than, "{what}: {other} ms, without {than} ms");
     }

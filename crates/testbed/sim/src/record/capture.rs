@@ -152,6 +152,17 @@ impl<W: Write> Capture<W> {
             let from = first_hole.wrapping_add(place * 2 * self.tcp.mss_bytes);
             *block = (from, from.wrapping_add(self.tcp.mss_bytes));
         }
+        if payload.is_reliable_udp() {
+            let packet = UdpPacket {
+                source: address(from.0),
+                destination: address(to.0),
+                source_port,
+                destination_port,
+                identification: payload.packet as u16,
+                ttl: TTL,
+            };
+            return packet.write(&self.body, &mut self.packet);
+        }
         let scale = if syn { 0 } else { self.tcp.window_scale };
         let push = if segment.len > 0 { airperf_wire::Flags::PSH } else { airperf_wire::Flags(0) };
         TcpPacket {

@@ -5,14 +5,16 @@ use crate::flows::{NO_CONNECTION, datagram};
 use crate::net::{Fate, Net, Port, Route};
 use crate::observer::{Ended, Opened};
 use crate::timers::Event;
-use crate::visits::{Ends, ObjectSeen, Visit, slot_of};
+use crate::visits::{Carrier, Datagrams, Ends, ObjectSeen, UDP_HEADER_BYTES, Visit, slot_of};
 use crate::{Observer, Payload};
 use airperf_http::browser::{Action, Outcome, PageLoad, Seen};
 use airperf_http::{Ask, Exchange};
 use airperf_link::{Arrival, Destination, Link, Packet, StationId};
-use airperf_tcp::{Endpoint, Flags, Signals, State};
+use airperf_rudp::Datagram;
+use airperf_tcp::{Flags, IP_HEADER_BYTES, Segment, Signals, State};
 use airperf_units::Time;
 use airperf_workload::{Ending, Page};
+use std::collections::BTreeMap;
 
 impl<L: Link<Payload>, O: Observer> World<L, O> {
     /// Asks for the beginnings of all loads.
@@ -44,29 +46,59 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         self.drive_visit(now, index);
     }
 
-    /// The timers of its connections' TCP.
+    /// The timers of its connections.
     fn visit_timers(&mut self, now: Time, index: u32) {
         for place in 0..self.visits[index as usize].ends.len() {
             let (visit, net, route) = self.at_visit(index, place);
             let Visit { ends, client_stack, server_stack, .. } = visit;
             let one = &mut ends[place];
             let (number, under_way) = (one.number, &mut one.under_way);
-            let mut signals = Signals::NONE;
-            if one.client_tcp.deadline(client_stack) <= now {
-                let mut port = Port { net, under_way, now, route };
-                signals = one.client_tcp.on_timer(now, client_stack, 0, &mut port).0;
-            }
-            let mut given_up = signals.has(Signals::GIVEN_UP);
-            if one.server_tcp.deadline(server_stack) <= now {
-                let retries = server_stack.config().synack_retries;
-                let mut port = Port { net, under_way: &mut one.under_way, now, route: back(route) };
-                given_up |=
-                    one.server_tcp.on_timer(now, server_stack, retries, &mut port).0.has(Signals::GIVEN_UP);
-            }
+            let given_up = match &mut one.carrier {
+                Carrier::Tcp(tcp) => {
+                    let mut signals = [Signals::NONE; 2];
+                    if tcp.client.deadline(client_stack) <= now {
+                        let mut port = Port { net, under_way, now, route };
+                        signals[0] = tcp.client.on_timer(now, client_stack, 0, &mut port).0;
+                    }
+                    if tcp.server.deadline(server_stack) <= now {
+                        let retries = server_stack.config().synack_retries;
+                        let mut port = Port { net, under_way, now, route: back(route) };
+                        signals[1] = tcp.server.on_timer(now, server_stack, retries, &mut port).0;
+                    }
+                    signals.iter().any(|signals| signals.has(Signals::GIVEN_UP))
+                }
+                Carrier::Datagrams(ends) if ends.closed => false,
+                Carrier::Datagrams(ends) => {
+                    let Datagrams { client, server, on_the_way, .. } = &mut **ends;
+                    for (end, route) in [(client, route), (server, back(route))] {
+                        if end.deadline() <= now {
+                            end.on_timer(now, &mut Sends { net, under_way, now, route, on_the_way });
+                        }
+                    }
+                    ends.client.has_given_up() || ends.server.has_given_up()
+                }
+            };
             if given_up {
                 self.connection_broke(now, index, number);
             }
         }
+        for place in 0..self.visits[index as usize].ends.len() {
+            self.hear(now, index, place);
+        }
+    }
+
+    /// Tells the load under way what has arrived on a connection.
+    fn hear(&mut self, now: Time, index: u32, place: usize) {
+        let visit = &mut self.visits[index as usize];
+        let Visit { ends, server_stack, load, loads, .. } = visit;
+        let one = &mut ends[place];
+        let Some(load) = load.as_mut().filter(|_| one.load + 1 == *loads) else { return };
+        let [at_server, at_browser] = one.carrier.received();
+        load.server_received(now, one.lane, at_server);
+        if load.has_frames(one.lane) {
+            load.server_has(one.lane, one.unsent_bytes(server_stack));
+        }
+        load.client_received(now, one.lane, at_browser);
     }
 
     /// A browser with what its connection at `place` needs to send.
@@ -134,44 +166,47 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
             return; // Only a copy may find its connection gone.
         };
         let (visit, net, route) = self.at_visit(index, place);
-        let Visit { ends, client_stack, server_stack, load, loads, .. } = visit;
+        let Visit { ends, client_stack, server_stack, loads, .. } = visit;
         let one = &mut ends[place];
         one.under_way -= u32::from(fate != Fate::Copy);
         if fate == Fate::Lost {
+            if let Carrier::Datagrams(ends) = &mut one.carrier {
+                ends.on_the_way.remove(&payload.packet);
+            }
             return;
         }
         let segment = &payload.segment;
-        let number = one.number;
-        let load = load.as_mut().filter(|_| one.load + 1 == *loads);
-        let signals = if payload.to_server {
-            let mut port = Port { net, under_way: &mut one.under_way, now, route: back(route) };
-            if one.server_tcp.state() == State::Closed && segment.flags.has(Flags::SYN) {
-                one.server_tcp.accept(now, server_stack, segment, None, &mut port);
-                Signals::NONE
-            } else {
-                let signals = one.server_tcp.receive(now, server_stack, segment, &mut port);
-                if let Some(load) = load {
-                    load.server_received(now, one.lane, one.server_tcp.received_bytes());
-                    if load.has_frames(one.lane) {
-                        load.server_has(one.lane, one.unsent_bytes(server_stack));
-                    }
+        let (number, under_way) = (one.number, &mut one.under_way);
+        let route = if payload.to_server { back(route) } else { route };
+        let mut signals = Signals::NONE;
+        match &mut one.carrier {
+            Carrier::Tcp(tcp) => {
+                let mut port = Port { net, under_way, now, route };
+                if !payload.to_server {
+                    signals = tcp.client.receive(now, client_stack, segment, &mut port);
+                } else if tcp.server.state() == State::Closed && segment.flags.has(Flags::SYN) {
+                    tcp.server.accept(now, server_stack, segment, None, &mut port);
+                } else {
+                    signals = tcp.server.receive(now, server_stack, segment, &mut port);
                 }
-                signals
             }
-        } else {
-            let mut port = Port { net, under_way: &mut one.under_way, now, route };
-            let signals = one.client_tcp.receive(now, client_stack, segment, &mut port);
-            if let Some(load) = load {
-                if signals.has(Signals::ESTABLISHED) {
-                    load.connected(now, one.lane);
+            Carrier::Datagrams(ends) => {
+                let Datagrams { client, server, on_the_way, .. } = &mut **ends;
+                let end = if payload.to_server { server } else { client };
+                // A copy finds it gone: the protocol would drop it for its number.
+                if let Some(datagram) = on_the_way.remove(&payload.packet) {
+                    end.receive(now, &datagram, &mut Sends { net, under_way, now, route, on_the_way });
                 }
-                load.client_received(now, one.lane, one.client_tcp.received_bytes());
             }
-            signals
-        };
-        if signals.has(Signals::ESTABLISHED) && !payload.to_server {
-            self.net.observer.established(now, number);
         }
+        if signals.has(Signals::ESTABLISHED) && !payload.to_server {
+            let (lane, current) = (one.lane, one.load + 1 == *loads);
+            self.net.observer.established(now, number);
+            if let Some(load) = self.visits[index as usize].load.as_mut().filter(|_| current) {
+                load.connected(now, lane);
+            }
+        }
+        self.hear(now, index, place);
         if signals.has(Signals::RESET) || signals.has(Signals::GIVEN_UP) {
             self.connection_broke(now, index, number);
         }
@@ -183,13 +218,14 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         let (visit, net, route) = self.at_visit(index, place);
         let Visit { ends, client_stack, server_stack, .. } = visit;
         let one = &mut ends[place];
-        if one.server_tcp.state() == State::CloseWait {
+        let Carrier::Tcp(tcp) = &mut one.carrier else { return };
+        if tcp.server.state() == State::CloseWait {
             let mut port = Port { net, under_way: &mut one.under_way, now, route: back(route) };
-            one.server_tcp.close(now, server_stack, &mut port);
+            tcp.server.close(now, server_stack, &mut port);
         }
-        if one.client_tcp.state() == State::CloseWait {
+        if tcp.client.state() == State::CloseWait {
             let mut port = Port { net, under_way: &mut one.under_way, now, route };
-            one.client_tcp.close(now, client_stack, &mut port);
+            tcp.client.close(now, client_stack, &mut port);
         }
     }
 
@@ -240,9 +276,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
                 if let Some(object) = asks {
                     self.tell_request(now, index, lane, object);
                 }
-                self.with_end(now, index, lane, to_server, |tcp, now, stack, port| {
-                    tcp.write(now, stack, bytes, port);
-                });
+                self.write_lane(now, index, lane, to_server, bytes);
                 let visit = &mut self.visits[index as usize];
                 if !to_server
                     && let Some(place) = visit.place_of(lane)
@@ -252,32 +286,46 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
                     load.server_has(lane, visit.ends[place].unsent_bytes(&visit.server_stack));
                 }
             }
-            Action::Close { lane, by_server } => {
-                self.with_end(now, index, lane, !by_server, |tcp, now, stack, port| {
-                    tcp.close(now, stack, port)
-                });
+            Action::Close { lane, by_server } => self.close_lane(now, index, lane, !by_server),
+        }
+    }
+
+    /// One end of a connection of the load under way writes; what goes to the server the browser's side does.
+    fn write_lane(&mut self, now: Time, index: u32, lane: u32, to_server: bool, bytes: u32) {
+        let Some(place) = self.visits[index as usize].place_of(lane) else { return };
+        let (visit, net, route) = self.at_visit(index, place);
+        let Visit { ends, client_stack, server_stack, .. } = visit;
+        let Ends { carrier, under_way, .. } = &mut ends[place];
+        let route = if to_server { route } else { back(route) };
+        match carrier {
+            Carrier::Tcp(tcp) => {
+                let (tcp, stack) = tcp.end(to_server, client_stack, server_stack);
+                tcp.write(now, stack, bytes, &mut Port { net, under_way, now, route });
+            }
+            Carrier::Datagrams(ends) => {
+                ends.written[usize::from(!to_server)] += bytes;
+                let Datagrams { client, server, on_the_way, .. } = &mut **ends;
+                let end = if to_server { client } else { server };
+                end.write(now, bytes.into(), &mut Sends { net, under_way, now, route, on_the_way });
             }
         }
     }
 
-    /// Lets one end of a connection of the load under way do something.
-    fn with_end(
-        &mut self,
-        now: Time,
-        index: u32,
-        lane: u32,
-        to_server: bool,
-        act: impl FnOnce(&mut Endpoint, Time, &airperf_tcp::Stack, &mut Port<'_, L, O>),
-    ) {
+    /// One end of a connection of the load under way closes.
+    fn close_lane(&mut self, now: Time, index: u32, lane: u32, client: bool) {
         let Some(place) = self.visits[index as usize].place_of(lane) else { return };
         let (visit, net, route) = self.at_visit(index, place);
         let Visit { ends, client_stack, server_stack, .. } = visit;
-        let one = &mut ends[place];
-        let (tcp, stack, route) = match to_server {
-            true => (&mut one.client_tcp, client_stack, route),
-            false => (&mut one.server_tcp, server_stack, back(route)),
-        };
-        act(tcp, now, stack, &mut Port { net, under_way: &mut one.under_way, now, route });
+        let Ends { carrier, under_way, .. } = &mut ends[place];
+        let route = if client { route } else { back(route) };
+        match carrier {
+            Carrier::Tcp(tcp) => {
+                let (tcp, stack) = tcp.end(client, client_stack, server_stack);
+                tcp.close(now, stack, &mut Port { net, under_way, now, route });
+            }
+            // The halves keep their endpoints; what a load had of them ends with it.
+            Carrier::Datagrams(ends) => ends.closed = true,
+        }
     }
 
     fn open_lane(&mut self, now: Time, index: u32, lane: u32) {
@@ -287,16 +335,25 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         let visit = &mut self.visits[index as usize];
         let opened = Opened { connection: number, client: visit.browser.station, server, due: now };
         self.net.observer.opened(now, &opened);
-        visit.ends.push(Ends {
-            number,
-            load: visit.loads - 1,
-            lane,
-            under_way: 0,
-            exchanges: 0,
-            client_tcp: Endpoint::closed(),
-            server_tcp: Endpoint::closed(),
-        });
-        self.with_end(now, index, lane, true, |tcp, now, stack, port| tcp.connect(now, stack, None, port));
+        let carrier = visit.browser.datagrams.map_or_else(Carrier::tcp, Carrier::datagrams);
+        let load = visit.loads - 1;
+        visit.ends.push(Ends { number, load, lane, under_way: 0, exchanges: 0, carrier });
+        let place = visit.ends.len() - 1;
+        let (visit, net, route) = self.at_visit(index, place);
+        let Visit { ends, client_stack, load, .. } = visit;
+        let Ends { carrier, under_way, .. } = &mut ends[place];
+        match carrier {
+            Carrier::Tcp(tcp) => {
+                tcp.client.connect(now, client_stack, None, &mut Port { net, under_way, now, route });
+            }
+            // The halves know each other.
+            Carrier::Datagrams(_) => {
+                net.observer.established(now, number);
+                if let Some(load) = load {
+                    load.connected(now, lane);
+                }
+            }
+        }
     }
 
     /// Tells of a request whose octets, and its reply's, are those of HTTP/1 on the wire.
@@ -400,8 +457,39 @@ fn back(route: Route) -> Route {
 }
 
 fn octets(one: &Ends) -> Ended {
-    let (up, down) = (one.server_tcp.received_bytes(), one.client_tcp.received_bytes());
-    assert!(up <= one.client_tcp.written_bytes(), "the server received octets nobody wrote");
-    assert!(down <= one.server_tcp.written_bytes(), "the client received octets nobody wrote");
+    let ([up, down], [asked, answered]) = (one.carrier.received(), one.carrier.written());
+    assert!(up <= asked, "the server received octets nobody wrote");
+    assert!(down <= answered, "the client received octets nobody wrote");
     Ended { connection: one.number, bytes_up: u64::from(up), bytes_down: u64::from(down) }
+}
+
+/// Puts an end's datagrams into its station's transmit queue, and remembers them while they are on the link.
+struct Sends<'a, L, O> {
+    net: &'a mut Net<L, O>,
+    under_way: &'a mut u32,
+    now: Time,
+    route: Route,
+    on_the_way: &'a mut BTreeMap<u32, Datagram>,
+}
+
+impl<L: Link<Payload>, O: Observer> airperf_rudp::Transmit for Sends<'_, L, O> {
+    fn transmit(&mut self, datagram: &Datagram) {
+        let (number, again) = match datagram {
+            Datagram::Data { place, again, .. } => (*place, *again),
+            Datagram::Repair { repair, .. } => (repair.first, false),
+            Datagram::Ack(ack) => (ack.next, false),
+        };
+        let segment = Segment {
+            seq: number,
+            len: datagram.ip_bytes() - (IP_HEADER_BYTES as u16 + u16::from(UDP_HEADER_BYTES)),
+            header: UDP_HEADER_BYTES,
+            flags: Flags::default().with_if(Flags::AGAIN, again),
+            ..Segment::default()
+        };
+        let packet = self.net.packets;
+        if self.net.offer(self.now, self.route, &segment) {
+            *self.under_way += 1;
+            self.on_the_way.insert(packet, *datagram);
+        }
+    }
 }
