@@ -228,7 +228,7 @@ pub(crate) static BROWSER: [Key<Browser>; 25] = [
     Key::new(
         "proxy_transport",
         Form::Word,
-        "What the halves speak: connections of TCP, or reliable datagrams at the link's rate ([model](../models/reliable-udp.md)), which need a link of stated rates.",
+        "What the halves speak: connections of TCP, or reliable datagrams at the link's rate ([model](../models/rudp.md)), which need a link of stated rates.",
         |browser: &Browser| Setting::Word(if browser.udp { "udp" } else { "tcp" }),
         |browser, s| browser.udp = s.word() == Some("udp"),
     )
