@@ -16,6 +16,7 @@ __all__ = [
     "check_scenario",
     "clean",
     "describe_frames",
+    "describe_page",
     "describe_trace",
     "expand_sweep",
     "export_trace",

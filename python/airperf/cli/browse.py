@@ -130,7 +130,7 @@ def command(
             say(line)
     for note in notes:
         say(f"note: {note}")
-    summary = _summary(url, pages, sums)
+    summary = _summary(url, pages, sums) | {"link": told.link}
     if out is not None:
         about = {
             "airperf": __version__,
@@ -142,7 +142,7 @@ def command(
         _write(out, url, found, pages, sums, about, summary)
         say(f"report: {out / 'report.html'}")
     if as_json:
-        print_json(summary | {"site": told.site and told.site["counts"], "link": told.link, "notes": notes})
+        print_json(summary | {"site": told.site and told.site["counts"], "notes": notes})
     return PARTLY if sums.incomplete or (told.link and told.link["why_invalid"]) else 0
 
 

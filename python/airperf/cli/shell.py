@@ -114,9 +114,10 @@ def _checked(way: Mapping[str, Any]) -> list[str]:
     lines = []
     if rate := way["rate"]:
         measured, stated = rate["measured"], rate["stated"]
+        unknown = f" ± {rate['uncertain']:.1%}" if rate["uncertain"] >= 0.001 else ""
         lines.append(
             f"rate while busy {number(measured / 1e3, 5)} kbit/s, stated {number(stated / 1e3, 5)} "
-            f"({measured / stated - 1:+.2%}, {rate['packets']} packets)"
+            f"({measured / stated - 1:+.2%}{unknown}, {rate['packets']} packets)"
         )
     if way["worst_second"] is not None:
         lines.append(f"worst of {way['busy_seconds']} busy seconds {way['worst_second']:+.3%} off")

@@ -130,7 +130,12 @@ pub fn shell(
     variables.extend(working.last().map(|layer| (ZERO, layer.zero_ns().to_string())));
     let mut watch = ClockWatch::start();
     let mut child = start(program, arguments, variables, &lab, inner(layers.len() - 1))?;
-    let (status, uneven) = attend(&mut child, program, &working, others.as_mut(), &mut watch, tell)?;
+    let attended = attend(&mut child, program, &working, others.as_mut(), &mut watch, tell);
+    let (status, uneven) = attended.inspect_err(|_| {
+        // It has no network any more.
+        let _ = child.kill();
+        let _ = child.wait();
+    })?;
     let drops: Vec<_> = made
         .iter()
         .enumerate()
