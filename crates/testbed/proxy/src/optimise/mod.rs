@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Along the way of a request: `front` (browsers' connections), `request` (what may be asked), `client` (what need not
-//! cross the link), `link` (HTTP/2 between the halves, over TCP or over `datagram`), `server` (bodies as short as they get: `coding`,
-//! `store`), `push` (objects of a page before they are asked for: `embedded`), `origin`, `target` (where requests may go).
+//! cross the link), `link` (HTTP/2 between the halves, over TCP or over `datagram`), `server` (`write`: bodies as short as they get;
+//! `coding`, `store`), `push` (objects of a page before they are asked for: `embedded`), `origin`, `target` (where requests may go).
 //! `adapted` is what is asked of TCP; `names` answers look-ups. Reference: Chakravorty and Pratt, *WWW performance over GPRS*,
 //! MWCN 2002, and what followed it: optimisations by layer. Left out: TLS in the middle: tunnels pass unread.
 
@@ -21,6 +21,7 @@ mod flow;
 mod front;
 mod link;
 mod names;
+mod options;
 mod origin;
 mod push;
 mod receive;
@@ -30,11 +31,13 @@ mod store;
 mod stream;
 mod target;
 mod tunnel;
+mod write;
 
 pub use adapted::{Path, in_own_namespace};
 pub use coding::Compression;
 pub use counts::Counts;
 pub use datagram::Repair;
+pub use options::{Adapted, Halves, Optimised, Options, Role};
 pub use target::{Network, Reach};
 
 use crate::ProxyError;
@@ -56,79 +59,6 @@ use target::Names;
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
-
-/// Which proxy.
-#[derive(Clone, Debug)]
-pub enum Role {
-    /// The only one.
-    Single,
-    /// The half near browsers.
-    Client(Halves),
-    /// The half near origins; the other one says what it wants.
-    Server,
-}
-
-/// What the client half does with the server half.
-#[derive(Clone, Debug)]
-pub struct Halves {
-    /// Where the server half is.
-    pub peer: SocketAddr,
-    /// Compression of bodies.
-    pub compress: Option<Compression>,
-    /// Bodies that the client half has are not sent again.
-    pub cache: bool,
-    /// Bodies go as differences from earlier versions.
-    pub delta: bool,
-    /// Objects of a page are sent before they are asked for.
-    pub push: bool,
-    /// Names are looked up at the server half.
-    pub names_there: bool,
-    /// Datagrams with repair between the halves, instead of TCP.
-    pub datagrams: Option<Repair>,
-}
-
-/// What an optimising proxy does.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Which one it is.
-    pub role: Role,
-    /// Browsers know nothing of it: their connections are redirected here.
-    pub transparent: bool,
-    /// Connections to each origin; at the client half, of the link.
-    pub connections: u32,
-    /// Most clients' connections at once; further ones wait in the kernel.
-    pub max_connections: u32,
-    /// The slow link, where its rate and round trip are known.
-    pub path: Option<Path>,
-    /// Whether TCP over it is adapted to it.
-    pub adapt_tcp: bool,
-    /// What requests may reach.
-    pub reach: Reach,
-    /// Put on packets to origins and the other half, so that a redirection lets them pass.
-    pub mark: Option<u32>,
-}
-
-/// What TCP was adapted to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Adapted {
-    /// What may be under way at once.
-    pub window_bytes: u64,
-    /// Whether the kernel keeps the window of a connection out of use.
-    pub keeps_window_when_idle: bool,
-}
-
-/// How it goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Optimised {
-    /// Seconds since the start.
-    pub elapsed_s: f64,
-    /// Clients' connections open now.
-    pub open: u32,
-    /// TCP, where it is adapted.
-    pub tcp: Option<Adapted>,
-    /// Sums since the start.
-    pub counts: Counts,
-}
 
 /// What clients connect to.
 enum Doors {

@@ -8,8 +8,9 @@ use super::counts::Sums;
 use super::embedded::{embedded, is_readable};
 use super::flow::whole;
 use super::link::send_all;
-use super::server::{Ready, ServerHalf, Session, Written};
+use super::server::{ServerHalf, Session};
 use super::target::Place;
+use super::write::{Ready, Written};
 use bytes::Bytes;
 use h2::server::{SendPushedResponse, SendResponse};
 use hyper::header::{

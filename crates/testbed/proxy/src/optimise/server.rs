@@ -1,10 +1,9 @@
-//! The server half: asks origins, and writes their bodies on the link as short as it can.
+//! The server half: asks origins, and sends on the link what [`super::write`] makes of their replies.
 //!
-//! A body is taken whole, which costs little where origins are near, and then is the shortest of: its hash if the client half
-//! has it, its difference from what the client half has of the same URL, itself compressed. Left out: what comes
-//! slowly or is large: it passes as it is.
+//! A body is taken whole, which costs little where origins are near. Left out: what comes slowly or is large: it
+//! passes as it is.
 
-use super::coding::{Coding, MOST_WHOLE, compress, delta};
+use super::coding::MOST_WHOLE;
 use super::counts::Sums;
 use super::flow::{Flow, Gathered, flow, gather};
 use super::link::{Coded, Inward, Wants, reply_outward, say, send_all, send_body, want_plain};
@@ -13,10 +12,10 @@ use super::push::Pusher;
 use super::store::{Hash, Store};
 use super::stream::Incoming;
 use super::tunnel;
+use super::write::{Ready, Written};
 use bytes::Bytes;
 use h2::RecvStream;
 use h2::server::SendResponse;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::{Method, Request, Response, StatusCode};
 use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
@@ -37,7 +36,7 @@ pub(crate) struct Session {
     pub(crate) wants: Wants,
     pub(crate) store: RefCell<Store>,
     pub(crate) pushes: Pusher,
-    known: RefCell<HashSet<Hash>>,
+    pub(super) known: RefCell<HashSet<Hash>>,
 }
 
 /// The server half.
@@ -45,22 +44,6 @@ pub(crate) struct ServerHalf {
     pub(crate) origins: Rc<Origins>,
     pub(crate) sums: Rc<Sums>,
     sessions: RefCell<VecDeque<Rc<Session>>>,
-}
-
-/// A reply ready for the link.
-pub(crate) struct Ready {
-    pub(crate) head: Response<()>,
-    pub(crate) body: Written,
-    /// What the client half then has.
-    hash: Option<Hash>,
-    /// The plain body, where it was taken whole.
-    pub(crate) plain: Option<Bytes>,
-}
-
-/// A body as it is on the link.
-pub(crate) enum Written {
-    Whole(Bytes),
-    Passing(Bytes, Flow),
 }
 
 impl Session {
@@ -185,86 +168,6 @@ impl ServerHalf {
         }
     }
 
-    /// Writes a whole body as short as it gets.
-    fn write(
-        &self,
-        session: &Session,
-        url: &str,
-        reply: &Response<()>,
-        plain: Bytes,
-        base: Option<Hash>,
-        keep: bool,
-    ) -> Ready {
-        if plain.is_empty() {
-            let head = reply_outward(reply, &Coded::PLAIN);
-            return Ready { head, body: Written::Whole(plain), hash: None, plain: None };
-        }
-        let mut coded = Coded { length: Some(plain.len() as u64), ..Coded::PLAIN };
-        let mut octets = None;
-        if keep {
-            let hash = Hash::of(&plain);
-            coded.hash = Some(hash);
-            if session.wants.cache && (base == Some(hash) || session.known.borrow().contains(&hash)) {
-                coded.coding = Coding::Same;
-                octets = Some(Bytes::new());
-                self.sums.add(|counts| {
-                    counts.same += 1;
-                    counts.same_plain_bytes += plain.len() as u64;
-                });
-            } else if session.wants.delta {
-                octets = self.difference(session, url, &plain, base, &mut coded);
-            }
-            session.store.borrow_mut().keep(url, hash, plain.clone());
-        }
-        let octets = octets.unwrap_or_else(|| {
-            let (coding, octets) = if is_packed(reply) {
-                (Coding::Plain, plain.clone())
-            } else {
-                self.compressed(session, plain.clone())
-            };
-            coded.coding = coding;
-            octets
-        });
-        let head = reply_outward(reply, &coded);
-        Ready { head, body: Written::Whole(octets), hash: coded.hash, plain: Some(plain) }
-    }
-
-    fn difference(
-        &self,
-        session: &Session,
-        url: &str,
-        plain: &Bytes,
-        base: Option<Hash>,
-        coded: &mut Coded,
-    ) -> Option<Bytes> {
-        let mut store = session.store.borrow_mut();
-        // A push was not asked for, so that nobody said what is there: what was sent last is.
-        let base = base.or_else(|| store.latest(url).filter(|hash| session.known.borrow().contains(hash)))?;
-        let octets = delta(&store.get(base)?, plain)?;
-        coded.coding = Coding::Delta;
-        coded.base = Some(base);
-        self.sums.add(|counts| {
-            counts.deltas += 1;
-            counts.delta_plain_bytes += plain.len() as u64;
-            counts.delta_link_bytes += octets.len() as u64;
-        });
-        Some(octets)
-    }
-
-    /// The body compressed as this client half wants it, if that makes it shorter.
-    pub(crate) fn compressed(&self, session: &Session, plain: Bytes) -> (Coding, Bytes) {
-        let how = session.wants.compress;
-        let Some((how, octets)) = how.and_then(|how| Some((how, compress(how, &plain)?))) else {
-            return (Coding::Plain, plain);
-        };
-        self.sums.add(|counts| {
-            counts.compressed += 1;
-            counts.compressed_plain_bytes += plain.len() as u64;
-            counts.compressed_link_bytes += octets.len() as u64;
-        });
-        (Coding::Compressed(how), octets)
-    }
-
     /// Opens a tunnel to an origin.
     pub(crate) async fn tunnel(
         self: &Rc<Self>,
@@ -287,15 +190,4 @@ impl ServerHalf {
         let octets = tunnel::carry(origin, stream, inward.asked.request.into_body()).await;
         self.sums.add(|counts| counts.body_bytes += octets);
     }
-}
-
-/// Whether the octets are no text any more.
-fn is_packed(reply: &Response<()>) -> bool {
-    let field = |name| reply.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let kind = field(CONTENT_TYPE);
-    let packed = ["image/", "video/", "audio/", "font/woff", "application/zip", "application/gzip"];
-    let text = ["image/svg", "image/bmp", "image/x-icon", "image/vnd.microsoft.icon"];
-    reply.headers().contains_key(CONTENT_ENCODING)
-        || packed.iter().any(|start| kind.starts_with(start))
-            && !text.iter().any(|start| kind.starts_with(start))
 }
