@@ -60,6 +60,7 @@ impl ClientHalf {
         let body = asked.request.into_body();
         let body = (!body.is_end_stream()).then_some(body);
         let (reply, used) = self.link.ask(request, body).await?;
+        self.pushes.announced(&self.link, &url, reply.headers());
         self.receiver.receive(&self.link, &url, reply, Some(used)).await
     }
 

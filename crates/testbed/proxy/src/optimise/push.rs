@@ -1,13 +1,13 @@
 //! Parse-and-push: objects of a page are fetched and sent before the browser asks, while the link would idle.
 //!
-//! Everything is promised at once, so that no request for it crosses the link; bodies wait until no reply that was asked for is being
-//! sent, or until theirs is. Only what everybody would get is pushed: no cookies either way. Left out: an order
+//! Everything is announced in the page's own head, so that no request for it crosses the link; bodies wait until no reply that was
+//! asked for is being sent, or until theirs is. Only what everybody would get is pushed: no cookies either way. Left out: an order
 //! other than the page's.
 
 use super::counts::Sums;
 use super::embedded::{embedded, is_readable};
 use super::flow::whole;
-use super::link::send_all;
+use super::link::{Announced, itself, send_all};
 use super::server::{ServerHalf, Session};
 use super::target::Place;
 use super::write::{Ready, Written};
@@ -31,7 +31,7 @@ const PIECE: usize = 4_096;
 
 /// One object that was promised.
 struct Push {
-    stream: u32,
+    number: u32,
     wanted: Cell<bool>,
     withdrawn: Cell<bool>,
     begun: Cell<bool>,
@@ -41,6 +41,7 @@ struct Push {
 pub(crate) struct Pusher {
     promises: RefCell<Option<SendResponse<Bytes>>>,
     going: RefCell<HashMap<String, Rc<Push>>>,
+    last: Cell<u32>,
     replies: Cell<u32>,
     changed: Notify,
     sums: Rc<Sums>,
@@ -60,7 +61,14 @@ impl Drop for ReplyGoing {
 impl Pusher {
     pub(crate) fn new(sums: Rc<Sums>) -> Self {
         let promises = RefCell::default();
-        Self { promises, going: RefCell::default(), replies: Cell::new(0), changed: Notify::new(), sums }
+        Self {
+            promises,
+            going: RefCell::default(),
+            last: Cell::new(0),
+            replies: Cell::new(0),
+            changed: Notify::new(),
+            sums,
+        }
     }
 
     /// The client half takes promises on this stream.
@@ -68,9 +76,9 @@ impl Pusher {
         *self.promises.borrow_mut() = Some(stream);
     }
 
-    /// A browser waits for what comes on this stream.
-    pub(crate) fn want(&self, stream: u32) {
-        if let Some(push) = self.going.borrow().values().find(|push| push.stream == stream) {
+    /// A browser waits for what was announced with this number.
+    pub(crate) fn want(&self, number: u32) {
+        if let Some(push) = self.going.borrow().values().find(|push| push.number == number) {
             push.wanted.set(true);
         }
         self.changed.notify_waiters();
@@ -86,17 +94,19 @@ impl Pusher {
         }
     }
 
-    fn promise(&self, url: &Url) -> Option<(Rc<Push>, SendPushedResponse<Bytes>)> {
+    fn promise(&self, url: &Url, announced: &mut Announced) -> Option<(Rc<Push>, SendPushedResponse<Bytes>)> {
         let mut going = self.going.borrow_mut();
         if going.len() >= MOST || going.contains_key(url.as_str()) {
             return None;
         }
-        let request = Request::get(url.as_str()).body(()).ok()?;
+        let number = self.last.get().wrapping_add(1);
+        let request = itself(&format!("/push/{number}"))?;
         let mut promises = self.promises.borrow_mut();
-        let promised = promises.as_mut()?.push_request(request).ok()?;
-        let stream = promised.stream_id().as_u32();
+        let promises = promises.as_mut().filter(|_| announced.add(url))?;
+        self.last.set(number); // announced, whatever becomes of it
+        let promised = promises.push_request(request).ok()?;
         let flag = || Cell::new(false);
-        let push = Rc::new(Push { stream, wanted: flag(), withdrawn: flag(), begun: flag() });
+        let push = Rc::new(Push { number, wanted: flag(), withdrawn: flag(), begun: flag() });
         going.insert(url.to_string(), push.clone());
         self.sums.add(|counts| counts.pushes += 1);
         Some((push, promised))
@@ -110,7 +120,7 @@ impl Pusher {
                 return false;
             }
             let first = || {
-                self.going.borrow().values().all(|other| other.stream >= push.stream || !other.begun.get())
+                self.going.borrow().values().all(|other| other.number >= push.number || !other.begun.get())
             };
             if push.wanted.get() || self.replies.get() == 0 && first() {
                 return true;
@@ -129,7 +139,7 @@ impl Session {
 }
 
 impl ServerHalf {
-    /// Promises what belongs to a page or stylesheet, and begins to fetch it.
+    /// Promises what belongs to a page or stylesheet, and begins to fetch it; what the reply is to announce.
     pub(crate) fn push_embedded(
         self: &Rc<Self>,
         session: &Rc<Session>,
@@ -137,7 +147,7 @@ impl ServerHalf {
         page: &HeaderMap,
         reply: &Response<()>,
         plain: &Bytes,
-    ) {
+    ) -> Option<Announced> {
         let kind = reply.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.to_ascii_lowercase();
         if reply.status() != StatusCode::OK
@@ -145,10 +155,11 @@ impl ServerHalf {
             || reply.headers().contains_key(CONTENT_ENCODING)
             || reply.headers().contains_key(SET_COOKIE)
         {
-            return;
+            return None;
         }
+        let mut announced = Announced::new(url, session.pushes.last.get().wrapping_add(1));
         for object in embedded(&kind, url, plain) {
-            if let Some((push, promised)) = session.pushes.promise(&object) {
+            if let Some((push, promised)) = session.pushes.promise(&object, &mut announced) {
                 let (half, session) = (self.clone(), session.clone());
                 let mut fields = HeaderMap::new();
                 for name in [USER_AGENT, ACCEPT_LANGUAGE] {
@@ -169,6 +180,7 @@ impl ServerHalf {
                 });
             }
         }
+        Some(announced)
     }
 
     /// Fetches and sends one object; `None` when the promise is not kept.

@@ -94,7 +94,7 @@ impl ServerHalf {
         let pushable = session.wants.push && inward.asked.is_plain_get();
         let page = pushable.then(|| inward.asked.request.headers().clone());
         session.pushes.asked_for(&url);
-        let ready = match self.fetch(session, inward).await {
+        let mut ready = match self.fetch(session, inward).await {
             Ok(ready) => ready,
             Err(status) => {
                 self.sums.add(|counts| {
@@ -103,9 +103,10 @@ impl ServerHalf {
                 return say(&mut respond, status);
             }
         };
-        if let (Some(page), Some(plain)) = (page, &ready.plain) {
-            // Before the body, so that no browser asks for what is promised.
-            self.push_embedded(session, &url, &page, &ready.head, plain);
+        if let (Some(page), Some(plain)) = (page, &ready.plain)
+            && let Some(announced) = self.push_embedded(session, &url, &page, &ready.head, plain)
+        {
+            announced.write(ready.head.headers_mut());
         }
         let _sending = session.reply_going();
         let empty = matches!(&ready.body, Written::Whole(octets) if octets.is_empty());

@@ -164,19 +164,21 @@ impl Link {
             .ok()?;
         tokio::task::spawn_local(connection);
         if first && self.wants.push {
-            tokio::task::spawn_local(self.clone().take_pushes(sender.clone()));
+            // Before anything else: a push needs this stream.
+            let (mut ready, request) = (sender.clone().ready().await.ok()?, itself("/pushes")?);
+            let (reply, _) = ready.send_request(request, true).ok()?;
+            tokio::task::spawn_local(self.clone().take_pushes(reply));
         }
         Some(sender)
     }
 
     /// The stream on which everything is promised, open as long as its connection.
-    async fn take_pushes(self: Rc<Self>, sender: SendRequest<Bytes>) {
-        let (Ok(mut sender), Some(request)) = (sender.ready().await, itself("/pushes")) else { return };
-        let Ok((mut reply, _)) = sender.send_request(request, true) else { return };
+    async fn take_pushes(self: Rc<Self>, mut reply: h2::client::ResponseFuture) {
         let mut promises = reply.push_promises();
         while let Some(Ok(promise)) = promises.push_promise().await {
-            self.pushes.promised(&self, promise);
+            self.pushes.begun(&self, promise);
         }
+        self.pushes.ended();
     }
 }
 

@@ -4,12 +4,14 @@
 //! stream that nobody reads holds up no other (RFC 9113 §5.2). Each connection begins with one line in which the client
 //! half says what it wants. Left out: encryption between the halves; they are in one lab.
 
+mod announce;
 mod client;
 mod head;
 mod pushes;
 mod serve;
 mod wire;
 
+pub(crate) use announce::Announced;
 pub(crate) use client::{InUse, Link, itself};
 pub(crate) use head::{
     Coded, Inward, inward, outward, reply_inward, reply_outward, tunnel_outward, want_plain,

@@ -1,16 +1,17 @@
 //! Objects that the server half sends before they are asked for, and the browser's requests that find them.
 //!
-//! A request for what was promised waits for it instead of going over the link. Each serves one request; what nobody
-//! asks for is dropped after a minute and counted. Left out: requests that are somebody's own (cookies, ranges): they are
-//! never answered from here.
+//! A page's reply announces them; a request for one of them waits for it instead of going over the link. Each serves one request;
+//! what nobody asks for is dropped after a minute and counted. Left out: requests that are somebody's own (cookies,
+//! ranges): they are never answered from here.
 
-use super::Link;
+use super::{Announced, Link};
 use crate::optimise::counts::Sums;
 use crate::optimise::receive::Receiver;
 use bytes::Bytes;
 use h2::client::{PushPromise, PushedResponseFuture};
 use http_body_util::BodyExt;
 use hyper::Response;
+use hyper::header::HeaderMap;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -23,49 +24,76 @@ const KEPT: Duration = Duration::from_secs(60);
 const MOST: usize = 1 << 25;
 
 enum State {
-    Coming(u32),
+    Coming,
     Here(Instant, Response<()>, Bytes),
     Gone,
 }
 
 struct Promise {
+    number: u32,
+    url: String,
     state: RefCell<State>,
     changed: Notify,
 }
 
-/// What has been promised.
+/// What has been announced.
 pub(crate) struct Pushes {
     receiver: Rc<Receiver>,
     sums: Rc<Sums>,
     promises: RefCell<HashMap<String, Rc<Promise>>>,
+    /// Announced; the stream has not begun.
+    awaited: RefCell<HashMap<u32, Rc<Promise>>>,
+    /// Begun; not announced yet, for the two may come on different connections.
+    early: RefCell<HashMap<u32, PushedResponseFuture>>,
 }
 
 impl Pushes {
     pub(crate) fn new(receiver: Rc<Receiver>, sums: Rc<Sums>) -> Rc<Self> {
-        Rc::new(Self { receiver, sums, promises: RefCell::default() })
+        let (promises, awaited, early) = Default::default();
+        Rc::new(Self { receiver, sums, promises, awaited, early })
     }
 
-    /// The server half will send something.
-    pub(crate) fn promised(self: &Rc<Self>, link: &Rc<Link>, promise: PushPromise) {
+    /// Takes note of what the reply to `page` announces.
+    pub(crate) fn announced(self: &Rc<Self>, link: &Rc<Link>, page: &str, head: &HeaderMap) {
         self.drop_old(KEPT);
+        for (number, url) in Announced::read(head, page) {
+            let state = RefCell::new(State::Coming);
+            let promise = Rc::new(Promise { number, url: url.clone(), state, changed: Notify::new() });
+            self.sums.add(|counts| counts.pushes += 1);
+            self.promises.borrow_mut().insert(url, promise.clone());
+            let early = self.early.borrow_mut().remove(&number);
+            match early {
+                Some(reply) => self.begin(link, promise, reply),
+                None => drop(self.awaited.borrow_mut().insert(number, promise)),
+            }
+        }
+    }
+
+    /// The stream of something announced begins.
+    pub(crate) fn begun(self: &Rc<Self>, link: &Rc<Link>, promise: PushPromise) {
         let (request, reply) = promise.into_parts();
-        let url = request.uri().to_string();
-        let state = RefCell::new(State::Coming(reply.stream_id().as_u32()));
-        let promise = Rc::new(Promise { state, changed: Notify::new() });
-        self.sums.add(|counts| counts.pushes += 1);
-        self.promises.borrow_mut().insert(url.clone(), promise.clone());
+        let number = request.uri().path().strip_prefix("/push/").and_then(|number| number.parse().ok());
+        let Some(number) = number else { return };
+        let awaited = self.awaited.borrow_mut().remove(&number);
+        match awaited {
+            Some(promise) => self.begin(link, promise, reply),
+            None => drop(self.early.borrow_mut().insert(number, reply)),
+        }
+    }
+
+    /// The connection of the streams is gone: what has not begun will not.
+    pub(crate) fn ended(&self) {
+        self.early.borrow_mut().clear();
+        for promise in self.awaited.take().into_values() {
+            self.settled(&promise, None);
+        }
+    }
+
+    fn begin(self: &Rc<Self>, link: &Rc<Link>, promise: Rc<Promise>, reply: PushedResponseFuture) {
         let (pushes, link) = (self.clone(), link.clone());
         tokio::task::spawn_local(async move {
-            let got = pushes.get(&link, &url, reply).await;
-            *promise.state.borrow_mut() = match got {
-                Some((head, body)) => State::Here(Instant::now(), head, body),
-                None => {
-                    pushes.sums.add(|counts| counts.pushes_withdrawn += 1);
-                    pushes.forget(&url, &promise);
-                    State::Gone
-                }
-            };
-            promise.changed.notify_waiters();
+            let got = pushes.get(&link, &promise.url, reply).await;
+            pushes.settled(&promise, got);
         });
     }
 
@@ -81,11 +109,20 @@ impl Pushes {
         Some((Response::from_parts(parts, ()), body))
     }
 
-    fn forget(&self, url: &str, promise: &Rc<Promise>) {
-        let mut promises = self.promises.borrow_mut();
-        if promises.get(url).is_some_and(|known| Rc::ptr_eq(known, promise)) {
-            promises.remove(url);
-        }
+    fn settled(&self, promise: &Rc<Promise>, got: Option<(Response<()>, Bytes)>) {
+        let state = match got {
+            Some((head, body)) => State::Here(Instant::now(), head, body),
+            None => {
+                self.sums.add(|counts| counts.pushes_withdrawn += 1);
+                let mut promises = self.promises.borrow_mut();
+                if promises.get(&promise.url).is_some_and(|known| Rc::ptr_eq(known, promise)) {
+                    promises.remove(&promise.url);
+                }
+                State::Gone
+            }
+        };
+        *promise.state.borrow_mut() = state;
+        promise.changed.notify_waiters();
     }
 
     /// What was pushed for this URL, once it is here; `None` when nothing was, or it did not come.
@@ -100,13 +137,13 @@ impl Pushes {
                     self.sums.add(|counts| counts.pushes_used += 1);
                     return Some((head.clone(), body.clone()));
                 }
-                State::Coming(stream) if !said => {
+                State::Coming if !said => {
                     said = true;
-                    link.mention(format!("/want/{stream}")); // it need not wait for the link to idle
+                    link.mention(format!("/want/{}", promise.number)); // it need not wait for the link to idle
                 }
-                State::Coming(_) => {}
+                State::Coming => {}
             }
-            changed.await;
+            tokio::time::timeout(KEPT, changed).await.ok()?;
         }
     }
 
