@@ -193,3 +193,34 @@ fn the_channels_of_mobiles_are_those_of_their_network_with_what_is_written_besid
         assert!((problems[0].hint.contains(hint) || problems[0].message.contains(hint)), "{problems:?}");
     }
 }
+
+#[test]
+fn a_light_trace_stands_beside_the_heavy_one_and_is_kept() {
+    let folder = Folder::new("light", "1\n2\n5\n");
+    let light = |text: &str, more: &[(&str, &str)]| {
+        std::fs::write(folder.0.join("traces/light.down"), text).expect("the trace can be written");
+        let way = [
+            ("link.mtu", "1392B"),
+            ("link.down.opportunity", "1400B"),
+            ("link.down.light", "traces/light.down"),
+        ];
+        folder.parse(&[&way[..], more].concat())
+    };
+    let scenario = light("0 25 0 3\n900 30 1\n2000 25 0\n", &[]).unwrap_or_else(|found| panic!("{found:?}"));
+    let access = access(&scenario);
+    assert!(access.down.light.is_some() && access.up.light.is_none());
+    let link = &scenario.resolved()["link"]["down"];
+    let kept: Vec<&str> = scenario.files.iter().map(|file| file.sha256.as_str()).collect();
+    assert_eq!(kept.len(), 2, "the heavy one, which both directions have, and the light one");
+    assert!(kept.contains(&link["light_sha256"].as_str().unwrap_or_default()));
+    for (text, more, key, message) in [
+        ("0 25 0 3\n900 30\n2000 25 0\n", vec![], "link.down.light", "line 2"),
+        ("0 25 0\n900 30 1\n", vec![], "link.down.light", "three at least"),
+        ("0 25 0\n900 30 1\n2000 25 0\n", vec![("link.mtu", "1500B")], "link.down.light", "hold a packet"),
+        ("0 25 0\n9 3 1\n20 2 0\n", vec![("link.down.light_sha256", "ab")], "link.down.light_sha256", "SHA"),
+    ] {
+        let problems = light(text, &more).expect_err(message);
+        assert_eq!((problems.len(), problems[0].key.as_str()), (1, key), "{problems:?}");
+        assert!(problems[0].message.contains(message), "{problems:?}");
+    }
+}

@@ -250,8 +250,9 @@ fn traces(link: &Link) -> Vec<NamedFile> {
         }
         _ => return Vec::new(),
     };
-    let file = |way: &Way| Some(trace(&way.sha256, &way.read.as_ref()?.1));
-    [&access.down, &access.up].into_iter().filter_map(file).collect()
+    let heavy = |way: &Way| Some(trace(&way.sha256, &way.read.as_ref()?.1));
+    let light = |way: &Way| Some(trace(&way.light_sha256, way.light_text.as_ref()?));
+    [&access.down, &access.up].into_iter().flat_map(|way| heavy(way).into_iter().chain(light(way))).collect()
 }
 
 fn wired(stations: &[&StationPart], queue_packets: u32) -> Vec<EthernetStation> {

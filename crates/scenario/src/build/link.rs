@@ -11,7 +11,7 @@ use crate::keys::link::{ETHERNET, Ethernet, KIND, Kind, SWITCH, Switch, WIFI, Wi
 use crate::problem::Findings;
 use crate::reader::Section;
 use airperf_link::access::Capacity;
-use airperf_link::trace::Trace;
+use airperf_link::trace::{LightTrace, Trace};
 use airperf_wwan::Channel;
 use std::sync::Arc;
 
@@ -205,6 +205,9 @@ fn way(
     relations::way(&section, &way, mtu, findings);
     if kind == "trace" && !way.trace.is_empty() {
         read_trace(&section, &mut way, folder, findings);
+        if !way.light.is_empty() {
+            read_light(&section, &mut way, mtu, folder, findings);
+        }
     }
     way
 }
@@ -227,6 +230,36 @@ fn read_trace(section: &Section<'_>, way: &mut Way, folder: &Folder, findings: &
             let hint = "one time in milliseconds per line, or `time_s,rate_bps` and lines like it";
             let (place, key) = (section.place_of("trace"), section.key("trace"));
             findings.problem(place, &key, format!("is no trace: {error}"), hint);
+        }
+    }
+}
+
+/// Reads the file of a direction's light trace, and notes what is wrong with it.
+fn read_light(section: &Section<'_>, way: &mut Way, mtu: u32, folder: &Folder, findings: &mut Findings) {
+    let (place, key) = (section.place_of("light"), section.key("light"));
+    if way.read.is_some() && !way.direction.capacity.fits(mtu) {
+        let message = "beside it `trace` must have opportunities that hold a packet of the mtu";
+        return findings.problem(
+            place,
+            &key,
+            message,
+            "set mtu = \"1392B\" and opportunity = \"1400B\", say",
+        );
+    }
+    let named = (way.light.as_str(), way.light_sha256.as_str());
+    let keys = ["light", "light_sha256"];
+    let Some((text, found)) = read_file(section, keys, named, (FileKind::Trace, folder), findings) else {
+        return;
+    };
+    match LightTrace::parse(&text) {
+        Ok(light) => {
+            way.direction.light = Some(Arc::new(light));
+            way.light_sha256 = found;
+            way.light_text = Some(text);
+        }
+        Err(error) => {
+            let hint = "a time, a base delay and opportunities in ms on every line";
+            findings.problem(place, &key, format!("is no light trace: {error}"), hint);
         }
     }
 }

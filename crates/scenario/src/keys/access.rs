@@ -81,6 +81,10 @@ pub(crate) struct Way {
     pub(crate) trace: String,
     pub(crate) sha256: String,
     pub(crate) opportunity: OpportunitySize,
+    pub(crate) light: String,
+    pub(crate) light_sha256: String,
+    /// The text of the light trace's file, once it was read.
+    pub(crate) light_text: Option<String>,
     /// What the trace's file holds, once it was read.
     pub(crate) read: Option<(Trace, String)>,
 }
@@ -96,6 +100,9 @@ impl Default for Way {
             trace: String::new(),
             sha256: String::new(),
             opportunity: OpportunitySize::default(),
+            light: String::new(),
+            light_sha256: String::new(),
+            light_text: None,
             read: None,
         }
     }
@@ -217,7 +224,7 @@ pub(crate) static GENERIC_WAY: [Key<Way>; 1] = [Key::new(
 .required()];
 
 /// Keys of a direction with `kind = "trace"`.
-pub(crate) static TRACE_WAY: [Key<Way>; 3] = [
+pub(crate) static TRACE_WAY: [Key<Way>; 5] = [
     Key::new(
         "trace",
         Form::Text(PATH_MAX),
@@ -235,13 +242,31 @@ pub(crate) static TRACE_WAY: [Key<Way>; 3] = [
     ),
     Key::new(
         "opportunity",
-        Form::OneOf(Dimension::Size, &[1500, 1504]),
-        "What a delivery opportunity carries: with 1504 bytes every packet takes 4 more, as in Mahimahi. Series of rates have none.",
+        Form::OneOf(Dimension::Size, &[1400, 1500, 1504]),
+        "What a delivery opportunity carries: with 1504 and 1400 bytes every packet takes 4 more, as in Mahimahi and CellReplay. Series of rates have none.",
         |way: &Way| Setting::of_count(way.opportunity.bytes()),
         |way, s| {
             let bytes: u32 = s.count();
-            way.opportunity = if bytes == 1500 { OpportunitySize::Plain } else { OpportunitySize::Mahimahi };
+            way.opportunity = match bytes {
+                1400 => OpportunitySize::CellReplay,
+                1500 => OpportunitySize::Plain,
+                _ => OpportunitySize::Mahimahi,
+            };
         },
+    ),
+    Key::new(
+        "light",
+        Form::Text(PATH_MAX),
+        "File of a CellReplay light trace (base delays, and opportunities of short trains), beside which `trace` is the heavy one.",
+        |way: &Way| Setting::Text(way.light.clone()),
+        |way, s| way.light = s.text(),
+    ),
+    Key::new(
+        "light_sha256",
+        Form::Text(64),
+        "SHA-256 of that file in hexadecimal, as `sha256`.",
+        |way: &Way| Setting::Text(way.light_sha256.clone()),
+        |way, s| way.light_sha256 = s.text().to_ascii_lowercase(),
     ),
 ];
 

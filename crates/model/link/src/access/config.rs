@@ -3,7 +3,7 @@
 //! Left out: the values of any particular network; those are scenarios'.
 
 use super::rrc::RrcConfig;
-use crate::trace::{Opportunities, RateSeries, Trace};
+use crate::trace::{LightTrace, Opportunities, RateSeries, Trace};
 use airperf_units::{ConfigError, Distribution, Rate};
 use std::sync::Arc;
 
@@ -39,6 +39,8 @@ pub struct AccessStation {
 pub struct Direction {
     /// How fast packets leave the queue.
     pub capacity: Capacity,
+    /// What a few packets meet in place of the schedule, if they meet something else (CellReplay).
+    pub light: Option<Arc<LightTrace>>,
     /// Octets of packets that wait in front of a pipe; `None` counts packets only.
     pub queue_bytes: Option<u64>,
     /// Which packets are lost.
@@ -74,6 +76,8 @@ pub enum OpportunitySize {
     Mahimahi,
     /// 1500 octets of IP packets: what Mahimahi's documents say.
     Plain,
+    /// 1400 octets, of which every packet takes 4 besides its own: what CellReplay, made from Mahimahi, does.
+    CellReplay,
 }
 
 impl OpportunitySize {
@@ -82,12 +86,16 @@ impl OpportunitySize {
         match self {
             Self::Mahimahi => 1504,
             Self::Plain => 1500,
+            Self::CellReplay => 1400,
         }
     }
 
     /// Octets that a packet takes besides its own.
     pub const fn overhead(self) -> u32 {
-        self.bytes() - 1500
+        match self {
+            Self::Plain => 0,
+            Self::Mahimahi | Self::CellReplay => 4,
+        }
     }
 }
 
@@ -142,6 +150,11 @@ impl Capacity {
         }
     }
 
+    /// Whether a packet of `mtu` octets fits an opportunity, of which there must be some.
+    pub fn fits(&self, mtu: u32) -> bool {
+        matches!(self, Self::Opportunities { size, .. } if mtu + size.overhead() <= size.bytes())
+    }
+
     /// The rate that nothing exceeds for long: the greatest of a series, the mean of a schedule.
     pub fn rate(&self) -> Rate {
         match self {
@@ -160,6 +173,7 @@ impl Direction {
     pub fn clean(rate: Rate, delay_ns: u64) -> Self {
         Self {
             capacity: Capacity::constant(rate),
+            light: None,
             queue_bytes: None,
             loss: Loss::default(),
             delay: Distribution::Fixed(delay_ns),
@@ -194,6 +208,10 @@ impl AccessConfig {
                 (
                     both.iter().all(|d| d.loss.is_sound()),
                     "losses are probabilities, and a burst that begins ends",
+                ),
+                (
+                    both.iter().all(|d| d.light.is_none() || d.capacity.fits(self.mtu)),
+                    "with a light trace a packet fits an opportunity of the heavy one",
                 ),
                 (
                     !self.shared || self.rrc.is_none(),

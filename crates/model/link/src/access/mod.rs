@@ -11,6 +11,7 @@
 
 mod channel;
 mod config;
+mod light;
 mod rrc;
 mod sender;
 
@@ -23,9 +24,12 @@ use crate::{
 };
 use airperf_units::{Duration, StreamKey, Time};
 use channel::Channel;
+use light::Light;
 use rrc::{Channel as RadioChannel, Rrc};
 use sender::{Sender, Sending};
 use std::collections::VecDeque;
+
+const NS_PER_MS: u64 = 1_000_000;
 
 /// One direction of one station's link, or of the link that all share.
 #[derive(Clone, Debug)]
@@ -40,6 +44,13 @@ struct Pipe {
     most_packets: usize,
     most_bytes: u64,
     sender: Sender,
+    light: Option<Light>,
+    /// Packets that have not left the light trace's delay.
+    delayed: u32,
+    /// Packets in the queue that take the schedule.
+    heavy: u32,
+    /// When the last of them was sent.
+    heavy_sent: Option<Time>,
     /// On the channel that mobiles share.
     slow: Option<Sender>,
     channel: Channel,
@@ -52,6 +63,10 @@ struct Carried<P> {
     from: StationId,
     /// Copies that have not arrived.
     copies: u8,
+    /// Whether it needs no opportunity of the schedule.
+    light: bool,
+    /// When it left a light trace's delay.
+    released: Option<Time>,
     delivered: bool,
     lost: bool,
 }
@@ -66,6 +81,8 @@ struct Host {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
+    /// The packet in this place leaves the delay of a pipe's light trace.
+    Released(u32, u32),
     /// The head of a pipe has waited for its mobile's channel.
     Plan(u32),
     /// The head of a pipe begins to be sent.
@@ -98,6 +115,10 @@ impl<P> Access<P> {
     pub fn new(config: AccessConfig, key: StreamKey) -> Self {
         let clients = config.stations.len().saturating_sub(1);
         let each = if config.shared { clients.min(1) } else { clients };
+        let light = |direction: &Direction| match (&direction.light, &direction.capacity) {
+            (Some(trace), Capacity::Opportunities { size, .. }) => Some(Light::new(trace.clone(), *size)),
+            _ => None,
+        };
         let slow = |up: bool| {
             let shared = config.rrc.as_ref()?.shared.as_ref()?;
             Some(if up { shared.rate_up } else { shared.rate_down })
@@ -110,6 +131,10 @@ impl<P> Access<P> {
             most_packets: config.stations[station].queue_packets as usize,
             most_bytes: direction.queue_bytes.unwrap_or(u64::MAX),
             sender: Sender::new(direction.capacity.clone()),
+            light: light(direction),
+            delayed: 0,
+            heavy: 0,
+            heavy_sent: None,
             slow: slow(number >= each).map(|rate| Sender::new(Capacity::constant(rate))),
             channel: Channel::new(direction, &key, number as u64),
         };
@@ -162,6 +187,13 @@ impl<P> Access<P> {
         let pipe = &mut self.pipes[number as usize];
         let Some(&place) = pipe.queue.front() else { return };
         let mobile = if up { number - each } else { number };
+        let carried = self.carried.at(place);
+        if carried.light {
+            let rate = pipe.sender.rate();
+            pipe.head = Some(Sending { start: now, end: now, rate });
+            self.events.at(now, Event::Begin(number));
+            return self.leaves_queue(now, number, place);
+        }
         let mut sender = &mut pipe.sender;
         if let Some(rrc) = self.rrc.get_mut(mobile as usize) {
             match (rrc.channel(now, up, pipe.waiting_bytes), &mut pipe.slow) {
@@ -170,7 +202,7 @@ impl<P> Access<P> {
                 _ => {}
             }
         }
-        let sending = sender.send(now, self.carried.at(place).packet.bytes, follows);
+        let sending = sender.send(now, carried.packet.bytes, follows);
         if let Some(rrc) = self.rrc.get_mut(mobile as usize) {
             rrc.busy(sending.end);
         }
@@ -181,6 +213,21 @@ impl<P> Access<P> {
         }
     }
 
+    /// A packet joins the queue, or is delivered at once when it needs no opportunity and none waits for one.
+    fn released(&mut self, now: Time, number: u32, place: u32) {
+        let pipe = &mut self.pipes[number as usize];
+        let carried = self.carried.at_mut(place);
+        // What is sent in this very millisecond still counts, and its opportunity is not shared.
+        carried.light &= pipe.heavy == 0 && pipe.heavy_sent != Some(now);
+        carried.released = Some(now);
+        pipe.heavy += u32::from(!carried.light);
+        pipe.delayed -= 1;
+        pipe.queue.push_back(place);
+        if pipe.queue.len() == 1 {
+            self.plan(now, number, false);
+        }
+    }
+
     fn leaves_queue(&mut self, now: Time, number: u32, place: u32) {
         self.pipes[number as usize].sending = true;
         self.wait(now, number, place, false);
@@ -188,6 +235,7 @@ impl<P> Access<P> {
 
     fn happen<O: Outlet<P>>(&mut self, now: Time, event: Event, out: &mut O) {
         match event {
+            Event::Released(number, place) => self.released(now, number, place),
             Event::Plan(number) => self.plan(now, number, false),
             Event::Begin(number) => self.begin(now, number, out),
             Event::Sent(number) => self.sent(now, number, out),
@@ -242,7 +290,12 @@ impl<P> Access<P> {
         let place = pipe.queue.pop_front().expect("a pipe that sends has a head");
         (pipe.sending, pipe.head) = (false, None);
         let is_empty = pipe.queue.is_empty();
-        let (from, lost) = (self.carried.at(place).from, self.carried.at(place).lost);
+        let Carried { from, lost, light, .. } = *self.carried.at(place);
+        if pipe.light.is_some() {
+            pipe.heavy -= u32::from(!light);
+            pipe.heavy_sent = if light { pipe.heavy_sent } else { Some(now) };
+        }
+        let is_unused = is_empty && pipe.delayed == 0;
         self.hosts[from.index()].meter.departed(lost);
         if lost {
             let carried = self.carried.take(place);
@@ -255,10 +308,11 @@ impl<P> Access<P> {
                 self.events.at(at, Event::Arrives(place));
             }
         }
-        if is_empty {
+        if is_unused {
             self.usage.count(now, false);
-        } else {
-            self.plan(now, number, true);
+        } else if !is_empty {
+            let next = pipe.queue.front().map(|&next| self.carried.at(next).released);
+            self.plan(now, number, !light && next != Some(Some(now)));
         }
     }
 }
@@ -277,19 +331,33 @@ impl<P> Link<P> for Access<P> {
         let number = self.pipe(from, to);
         self.hosts[from.index()].meter.offered();
         let pipe = &self.pipes[number as usize];
-        let idle = pipe.queue.is_empty();
-        let waiting = pipe.queue.len() - usize::from(pipe.sending);
+        let idle = pipe.queue.is_empty() && pipe.delayed == 0;
+        let waiting = pipe.queue.len() + pipe.delayed as usize - usize::from(pipe.sending);
         let is_full =
             waiting >= pipe.most_packets || pipe.waiting_bytes + u64::from(packet.bytes) > pipe.most_bytes;
         if is_full && !idle {
             self.hosts[from.index()].meter.dropped();
             return Arrival::Dropped(DropCause::QueueFull);
         }
-        let place = self.carried.keep(Carried { packet, from, copies: 0, delivered: false, lost: false });
-        self.pipes[number as usize].queue.push_back(place);
+        let bytes = packet.bytes;
+        let carried =
+            Carried { packet, from, copies: 0, light: false, released: None, delivered: false, lost: false };
+        let place = self.carried.keep(carried);
         self.wait(now, number, place, true);
         if idle {
             self.usage.count(now, true);
+        }
+        let pipe = &mut self.pipes[number as usize];
+        if let Some(light) = &mut pipe.light {
+            let release = light.release(now.as_ns() / NS_PER_MS, bytes);
+            pipe.delayed += 1;
+            self.carried.at_mut(place).light = release.light;
+            let at = Time::from_ns(release.at_ms * NS_PER_MS).max(now);
+            self.events.at(at, Event::Released(number, place));
+            return Arrival::Queued;
+        }
+        pipe.queue.push_back(place);
+        if idle {
             self.plan(now, number, false);
         }
         Arrival::Queued

@@ -38,6 +38,11 @@ impl Sender {
         Self { capacity, left: 0, left_bytes: 0, cursor: Cursor::default() }
     }
 
+    /// The rate that nothing exceeds for long.
+    pub(super) fn rate(&self) -> Rate {
+        self.capacity.rate()
+    }
+
     /// Sends a packet of `bytes` that is first in line at `now`; `follows` when it waited while another was sent
     /// until `now`.
     pub(super) fn send(&mut self, now: Time, bytes: u32, follows: bool) -> Sending {

@@ -8,11 +8,13 @@
 //! Left out: files (the caller reads them), and traces of delay or loss.
 
 mod facts;
+mod light;
 mod opportunities;
 mod rates;
 mod series;
 
 pub use facts::Facts;
+pub use light::LightTrace;
 pub(crate) use opportunities::Cursor;
 pub use opportunities::Opportunities;
 pub use rates::RateSeries;
