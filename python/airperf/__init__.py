@@ -6,22 +6,25 @@ The rooms, in the order data flows: ``scenario`` → ``testbed`` → ``records``
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from airperf.records.capture import open_capture
 
-try:
-    __version__ = metadata.version("airperf")
-except metadata.PackageNotFoundError:  # a source tree that was never installed
-    __version__ = "0.0.0+source"
+    __version__: str
 
 __all__ = ["__version__", "open_capture"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what needs the table libraries only when it is used."""
+    """Loads what takes its time only when it is used."""
     if name == "open_capture":
         return import_module("airperf.records.capture").open_capture
+    if name == "__version__":
+        metadata = import_module("importlib.metadata")
+        try:
+            return metadata.version("airperf")
+        except metadata.PackageNotFoundError:  # a source tree that was never installed
+            return "0.0.0+source"
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,16 +7,35 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from airperf.files import pretty_json, printable
 
-ERR = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-OUT = Console(highlight=False, markup=False)
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    ERR: Console
+    OUT: Console
+
+
+def __getattr__(name: str) -> Any:
+    """The consoles ``ERR`` and ``OUT``, which only some verbs need: rich takes its time to load."""
+    if name == "ERR":
+        return _console(stderr=True, soft_wrap=True)
+    if name == "OUT":
+        return _console()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _console(**settings: Any) -> Console:
+    console: Console = import_module("rich.console").Console(highlight=False, markup=False, **settings)
+    return console
 
 
 def complain(text: str) -> None:
@@ -42,8 +61,8 @@ def add_row(table: Table, *cells: str) -> None:
 
 def show(table: Table) -> None:
     """A table for people, on stdout; full width when stdout is a file."""
-    console = OUT if OUT.is_terminal else Console(highlight=False, markup=False, width=140)
-    console.print(table)
+    out = _console()
+    (out if out.is_terminal else _console(width=140)).print(table)
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -8,20 +8,14 @@ traceback itself. Leaves out what verbs do.
 from __future__ import annotations
 
 import errno
-import hashlib
 import importlib
 import os
-import platform
 import sys
-import tempfile
-import traceback
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from airperf import __version__
 from airperf.cli.output import complain
 from airperf.errors import AirperfError, InputError, NoSpace
 
@@ -64,12 +58,25 @@ class Verbs(click.Group):
         return command
 
 
+def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"airperf, version {importlib.import_module('airperf').__version__}")
+        context.exit()
+
+
 @click.group(
     cls=Verbs,
     places={verb: f"airperf.cli.{verb}:command" for verb in VERBS},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="airperf")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show the version and exit.",
+)
 def cli() -> None:
     """How well will the Web work over this wireless network, what breaks first, what to change?
 
@@ -106,22 +113,5 @@ def outcome(arguments: list[str]) -> int:
         complain(f"{error.filename or 'operating system'}: {error.strerror or error}")
         return NoSpace.exit_code if error.errno == errno.ENOSPC else InputError.exit_code
     except Exception as error:  # noqa: BLE001 - the last line of defence
-        complain(bug_report(error, arguments))
+        complain(importlib.import_module("airperf.cli.bug").report(error, arguments))
         return 1
-
-
-def bug_report(error: Exception, arguments: list[str]) -> str:
-    """Writes the traceback to a file named by its hash and says where it is."""
-    text = (
-        f"airperf {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
-        f"arguments: {arguments!r}\n\n{''.join(traceback.format_exception(error))}"
-    )
-    identity = hashlib.sha256(text.encode()).hexdigest()[:8]
-    place = ""
-    try:
-        path = Path(tempfile.gettempdir()) / f"airperf-bug-{identity}.txt"
-        path.write_text(text, encoding="utf-8")
-        place = f"; details in {path}"
-    except OSError:
-        pass
-    return f"internal error {identity} ({type(error).__name__}){place}. This is a bug: please report it."

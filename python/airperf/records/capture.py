@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Self
 
 from airperf import _core
 from airperf.errors import AirperfError, InputError, RecordError
@@ -27,6 +25,9 @@ from airperf.records.folder import verify_file
 from airperf.records.formats.summary import sections
 from airperf.records.manifest import read_raw
 from airperf.records.selection import Selection, capture_files
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SMALL = ("connections", "exchanges", "retransmissions", "series", "histograms", "stations")
 """Tables that are small beside the capture."""
@@ -156,7 +157,9 @@ class Capture:
         self.require(table)
         if not self._places[table].is_file():
             raise RecordError(f"{self.name}: is closed")
-        return pl.scan_parquet(self._places[table])
+        # Loading Polars takes longer than reading many a capture: who wants the summary alone does without.
+        rows: pl.LazyFrame = importlib.import_module("polars").scan_parquet(self._places[table])
+        return rows
 
     def table(self, table: str) -> pl.DataFrame:
         """A whole table."""

@@ -7,34 +7,19 @@ out single tables: their verbs write those.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import click
 
-from airperf import __version__
 from airperf.cli.output import say
 from airperf.cli.trace.options import Asked, captures, finish, opened, progress
-from airperf.cli.trace.writing import emit, new_folder
 from airperf.errors import InputError
-from airperf.files import pretty_json, write_atomic
-from airperf.records.capture import TABLES, Capture, analyze, open_capture_folder
-from airperf.records.formats import text, zeek
-from airperf.records.formats.har import har
-from airperf.records.formats.tcptrace import tcptrace
+from airperf.records.capture import TABLES, Capture, analyze
 from airperf.records.selection import capture_files
 
-FILES: dict[str, tuple[tuple[str, ...], Callable[[Capture], Iterator[str]]]] = {
-    "har": (
-        ("exchanges", "connections"),
-        lambda capture: har(capture.scan("exchanges"), capture.scan("connections"), __version__),
-    ),
-    "tcptrace": (
-        ("connections", "segments"),
-        lambda capture: tcptrace(capture.scan("connections"), capture.scan("segments")),
-    ),
-}
-"""Formats that are one file: the tables they need, and their text."""
+FILES = ("har", "tcptrace")
+"""Formats that are one file."""
 
 FOLDERS = ("parquet", "csv", "ndjson", "zeek", "zeek-json")
 """Formats that are a folder of files."""
@@ -61,18 +46,21 @@ def command(asked: Asked, kind: str, names: str | None, out: Path | None) -> int
         if names:
             raise InputError(f"--tables: {kind} has a fixed content")
         asked.spare(out)
-        tables, write = FILES[kind]
-        with opened(asked, tables) as capture:
-            emit(write(capture), out)
-            return finish(capture)
+        return _form("one_file", asked, kind, out)
     if out is None:
         raise InputError(f"{kind} is a folder of files: say where with --out DIR")
     if out.exists():
         raise InputError(f"{out}: exists already and is never overwritten; give another folder")
     if kind.startswith("zeek"):
-        return _zeek(asked, kind, out)
+        return _form("zeek_logs", asked, kind, out)
     wanted = _tables(names)
-    return _parquet(asked, wanted, out) if kind == "parquet" else _text(asked, wanted, kind, out)
+    return _parquet(asked, wanted, out) if kind == "parquet" else _form("texts", asked, wanted, kind, out)
+
+
+def _form(name: str, *arguments: object) -> int:
+    """Writes a form that is made of tables: loading what reads them takes longer than many a capture."""
+    code: int = getattr(import_module("airperf.cli.trace.forms"), name)(*arguments)
+    return code
 
 
 def _pcapng(asked: Asked, names: str | None, out: Path | None) -> int:
@@ -109,28 +97,6 @@ def _tables(names: str | None) -> tuple[str, ...]:
 def _parquet(asked: Asked, tables: tuple[str, ...], out: Path) -> int:
     out.parent.mkdir(parents=True, exist_ok=True)
     with progress() as tell:
-        analyze(capture_files(asked.files), out, tables, asked.selection, tell)
+        summary = analyze(capture_files(asked.files), out, tables, asked.selection, tell)
     click.echo(out)
-    return finish(open_capture_folder(out))
-
-
-def _text(asked: Asked, tables: tuple[str, ...], kind: str, out: Path) -> int:
-    writer = {"csv": text.csv, "ndjson": text.ndjson}[kind]
-    with opened(asked, tables) as capture:
-        with new_folder(out) as folder:
-            for table in tables:
-                emit(writer(capture.scan(table)), folder / f"{table}.{kind}")
-            write_atomic(folder / "summary.json", pretty_json({"schema": 1, **capture.summary}))
-        click.echo(out)
-        return finish(capture)
-
-
-def _zeek(asked: Asked, kind: str, out: Path) -> int:
-    as_json = kind == "zeek-json"
-    with opened(asked, ("connections", "exchanges")) as capture:
-        connections = capture.scan("connections")
-        with new_folder(out) as folder:
-            emit(zeek.conn_log(connections, as_json=as_json), folder / "conn.log")
-            emit(zeek.http_log(capture.scan("exchanges"), connections, as_json=as_json), folder / "http.log")
-        click.echo(out)
-        return finish(capture)
+    return finish(Capture(str(out), summary))

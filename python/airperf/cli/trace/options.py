@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
 from airperf.cli.options import FolderPath
-from airperf.cli.output import ERR, say
+from airperf.cli.output import say
 from airperf.errors import InputError
 from airperf.quantities import duration_ns
 from airperf.records.capture import Capture, is_run_folder, open_capture
@@ -152,23 +152,24 @@ def opened(asked: Asked, tables: Iterable[str]) -> Iterator[Capture]:
 @contextmanager
 def progress() -> Iterator[Tell | None]:
     """A bar of the bytes done, once it takes long; nothing when stderr is no terminal."""
-    if not ERR.is_terminal:
+    if not sys.stderr.isatty():
         yield None
         return
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=ERR, transient=True)
-    task = bar.add_task("reading", total=None)
     begin = time.monotonic()
+    bar: Any = None
 
     def tell(done: int, total: int | None) -> None:
-        if time.monotonic() - begin > PATIENCE_S:
-            bar.start()
-        bar.update(task, completed=done, total=total)
+        nonlocal bar
+        if bar is None and time.monotonic() - begin > PATIENCE_S:
+            bar = import_module("airperf.cli.trace.bar").Bar()
+        if bar is not None:
+            bar.tell(done, total)
 
     try:
         yield tell
     finally:
-        bar.stop()
+        if bar is not None:
+            bar.stop()
 
 
 def finish(capture: Capture) -> int:
