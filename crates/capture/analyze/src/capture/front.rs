@@ -109,6 +109,8 @@ pub(crate) struct Front {
     filter: Filter,
     filters_packets: bool,
     strict_checksum: bool,
+    /// Whether checksums are still looked at.
+    checks_checksums: bool,
     /// Whether plain frames are read by [`PlainTcp`].
     short_cuts: bool,
 }
@@ -128,6 +130,7 @@ impl Front {
             filters_packets,
             filter,
             strict_checksum: options.strict_checksum,
+            checks_checksums: true,
             short_cuts: options.short_cuts && !filters_packets,
         }
     }
@@ -169,13 +172,13 @@ impl Front {
             carried: Carried::Wire,
             way: Way::default(),
         };
-        let ends = Ends {
-            source: plain.source.into(),
-            destination: plain.destination.into(),
-            identification: Some(plain.identification),
-        };
+        let tcp = &plain.tcp;
+        if self.checks_checksums && !self.has_right_checksum(tcp, plain.source, plain.destination) {
+            return Ok(());
+        }
+        let ends = ((plain.source, tcp.source_port()), (plain.destination, tcp.destination_port()));
         let place = Place { record: Some(index), at: plain.at, ip_bytes: plain.total_len };
-        self.segment(&ends, &plain.tcp, place, arrival, lists);
+        self.hand_over(Pair::of_v4(ends.0, ends.1), Some(plain.identification), tcp, place, arrival, lists);
         Ok(())
     }
 
@@ -328,18 +331,47 @@ impl Front {
         lists: &mut [Vec<Packet>; SHARDS],
     ) -> bool {
         let Ends { source, destination, identification } = *ends;
-        if self.strict_checksum || self.read.checksums_seen < CHECKSUM_SAMPLE {
-            let right = tcp.checksum_is_right(source, destination);
-            self.read.checksums_seen += u64::from(right.is_some());
-            self.read.checksums_wrong += u64::from(right == Some(false));
-            if self.strict_checksum && right == Some(false) {
-                return false;
-            }
+        if self.checks_checksums && !self.has_right_checksum(tcp, source, destination) {
+            return false;
         }
-        let (pair, from_low) = Pair::of((source, tcp.source_port()), (destination, tcp.destination_port()));
+        let pair = Pair::of((source, tcp.source_port()), (destination, tcp.destination_port()));
+        self.hand_over(pair, identification, tcp, place, arrival, lists);
+        true
+    }
+
+    /// Looks at the checksum of a segment; false where it is wrong and the segment therefore left out.
+    #[cold]
+    fn has_right_checksum(
+        &mut self,
+        tcp: &Tcp<'_>,
+        source: impl Into<IpAddr>,
+        destination: impl Into<IpAddr>,
+    ) -> bool {
+        let right = tcp.checksum_is_right(source, destination);
+        self.read.checksums_seen += u64::from(right.is_some());
+        self.read.checksums_wrong += u64::from(right == Some(false));
+        self.checks_checksums = self.strict_checksum || self.read.checksums_seen < CHECKSUM_SAMPLE;
+        !(self.strict_checksum && right == Some(false))
+    }
+
+    #[inline(always)]
+    fn hand_over(
+        &self,
+        (pair, from_low): (Pair, bool),
+        identification: Option<u16>,
+        tcp: &Tcp<'_>,
+        place: Place,
+        arrival: Arrival,
+        lists: &mut [Vec<Packet>; SHARDS],
+    ) {
         let (header, length, flags) = (tcp.header(), tcp.payload_len(), tcp.flags());
         let options = if says_something(flags, tcp.option_bytes()) { tcp.option_bytes().len() } else { 0 };
-        lists[pair.shard()].push(Packet {
+        let list = &mut lists[pair.shard()];
+        // Where there is room a packet is made in its place.
+        if list.len() == list.capacity() {
+            list.reserve(1);
+        }
+        list.push(Packet {
             frame: arrival.frame,
             time_ns: arrival.time_ns,
             delivered_ns: arrival.delivered_ns,
@@ -362,7 +394,6 @@ impl Front {
             at: (place.at + header.len()) as u32,
             captured: tcp.payload().len() as u32,
         });
-        true
     }
 
     #[cold]

@@ -51,8 +51,8 @@ const MOST_ANOMALIES: usize = 64;
 pub(crate) struct Ordered {
     packets: u64,
     bytes: u64,
-    /// First and last time stamp, in order of time.
-    span: Option<(i64, i64)>,
+    /// Earliest and latest time stamp, the other way round before there is any.
+    span: (i64, i64),
     last_ns: i64,
     link_types: Vec<(LinkType, u64)>,
     mac: Mac,
@@ -79,8 +79,8 @@ impl Ordered {
         Self {
             packets: 0,
             bytes: 0,
-            span: None,
-            last_ns: 0,
+            span: (i64::MAX, i64::MIN),
+            last_ns: i64::MIN,
             link_types: Vec::new(),
             mac: Mac::default(),
             acknowledged: Vec::new(),
@@ -120,9 +120,9 @@ impl Ordered {
         let time = record.time_ns;
         self.packets += 1;
         self.bytes += u64::from(record.original);
-        self.backwards += u64::from(time < self.last_ns && self.packets > 1);
+        self.backwards += u64::from(time < self.last_ns);
         self.last_ns = time;
-        self.span = Some(self.span.map_or((time, time), |(first, last)| (first.min(time), last.max(time))));
+        self.span = (self.span.0.min(time), self.span.1.max(time));
         match self.link_types.last_mut() {
             Some((link, count)) if *link == record.link => *count += 1,
             _ => self.other_link(record.link),
@@ -258,7 +258,7 @@ impl Ordered {
         let mut summary = Summary {
             packets: self.packets,
             bytes: self.bytes,
-            span_ns: self.span,
+            span_ns: (self.packets > 0).then_some(self.span),
             link_types: self.link_types.into_iter().collect(),
             flows: *flows,
             mac,

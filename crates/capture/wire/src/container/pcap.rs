@@ -70,34 +70,63 @@ impl Pcap {
     /// Finds the records in `window`, which begins with one at `place` of the file; returns how many bytes
     /// they took.
     pub(super) fn scan(&mut self, window: &[u8], place: u64, found: &mut Found<'_>) -> (usize, Stop) {
-        let mut at = 0;
+        // What is asked of every record is known once for all of them.
+        match (self.order, self.header, self.may_be_swapped) {
+            (Order::Little, RECORD_HEADER, false) => {
+                self.records::<RECORD_HEADER>(u32::from_le_bytes, false, window, place, found)
+            }
+            (order, RECORD_HEADER, swapped) => {
+                self.records::<RECORD_HEADER>(|bytes| order.u32(bytes), swapped, window, place, found)
+            }
+            (order, _, swapped) => self.records::<MODIFIED_RECORD_HEADER>(
+                |bytes| order.u32(bytes),
+                swapped,
+                window,
+                place,
+                found,
+            ),
+        }
+    }
+
+    #[inline(always)]
+    fn records<const HEADER: usize>(
+        &self,
+        number: impl Fn([u8; 4]) -> u32,
+        may_be_swapped: bool,
+        window: &[u8],
+        place: u64,
+        found: &mut Found<'_>,
+    ) -> (usize, Stop) {
+        let mut rest = window;
+        let (link, fcs_octets, unit_ns) = (self.interface.link, self.interface.fcs_octets, self.unit_ns);
         loop {
+            let at = window.len() - rest.len();
             if found.is_full() {
                 return (at, Stop::Full);
             }
-            let rest = window.get(at..).unwrap_or_default();
-            let head = rest.get(..self.header).and_then(|head| self.order.words::<4>(head));
-            let Some([seconds, fraction, captured, original]) = head else {
-                return (at, Stop::Incomplete { need: self.header as u64 });
+            let Some((head, after)) = rest.split_first_chunk::<HEADER>() else {
+                return (at, Stop::Incomplete { need: HEADER as u64 });
             };
-            let swapped = self.may_be_swapped && captured > original;
+            let word = |at: usize| number([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+            let (seconds, fraction, captured, original) = (word(0), word(4), word(8), word(12));
+            let swapped = may_be_swapped && captured > original;
             let (captured, original) = if swapped { (original, captured) } else { (captured, original) };
-            let length = self.header + captured as usize;
+            let length = HEADER + captured as usize;
             if captured > LONGEST_RECORD {
                 found.leave_out(|counts| &mut counts.long);
                 return (at, Stop::Skip { bytes: length as u64 });
             }
-            if rest.len() < length {
+            let Some(behind) = after.get(captured as usize..) else {
                 return (at, Stop::Incomplete { need: length as u64 });
-            }
+            };
+            rest = behind;
             if captured > original {
                 found.leave_out(|counts| &mut counts.above_original);
-                at += length;
                 continue;
             }
             // Both fit: 2^32 seconds are less than 2^62 nanoseconds.
-            let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * i64::from(self.unit_ns);
-            found.counts.time(time_ns, u64::from(fraction) * u64::from(self.unit_ns) < 1_000_000_000);
+            let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * i64::from(unit_ns);
+            found.counts.time(time_ns, u64::from(fraction) * u64::from(unit_ns) < 1_000_000_000);
             found.counts.cut += u64::from(captured < original);
             *found.number += 1;
             found.records.push(Record {
@@ -105,13 +134,12 @@ impl Pcap {
                 time_ns,
                 place: place + at as u64,
                 interface: found.interfaces_before,
-                link: self.interface.link,
-                fcs_octets: self.interface.fcs_octets,
+                link,
+                fcs_octets,
                 captured,
                 original,
-                at: (at + self.header) as u32,
+                at: (at + HEADER) as u32,
             });
-            at += length;
         }
     }
 }

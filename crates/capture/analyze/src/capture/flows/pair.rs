@@ -4,7 +4,7 @@
 //! the connection in its shard, so that nobody can make a capture whose connections all collide.
 
 use std::hash::{BuildHasher, RandomState};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use airperf_wire::checksum;
 
@@ -39,16 +39,30 @@ impl Pair {
     /// The pair that a packet goes between, and whether its sender is the lower end.
     #[inline]
     pub(crate) fn of(from: Endpoint, to: Endpoint) -> (Self, bool) {
+        if let (IpAddr::V4(source), IpAddr::V4(destination)) = (from.0, to.0) {
+            return Self::of_v4((source, from.1), (destination, to.1));
+        }
         let is_v6 = from.0.is_ipv6();
         let (from, to) = ((bits(from.0), from.1), (bits(to.0), to.1));
-        let from_low = if is_v6 {
-            from <= to
-        } else {
-            // What nearly all are is compared at once.
-            from.0[1] << 16 | u64::from(from.1) <= to.0[1] << 16 | u64::from(to.1)
-        };
+        let from_low = from <= to;
         let ((low, low_port), (high, high_port)) = if from_low { (from, to) } else { (to, from) };
         (Self { low, high, low_port, high_port, is_v6 }, from_low)
+    }
+
+    /// As [`Self::of`], for what nearly all are.
+    #[inline]
+    pub(crate) fn of_v4(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16)) -> (Self, bool) {
+        let word = |end: (Ipv4Addr, u16)| u64::from(end.0.to_bits()) << 16 | u64::from(end.1);
+        let (from, to) = (word(from), word(to));
+        let (low, high) = (from.min(to), from.max(to));
+        let pair = Self {
+            low: [0, low >> 16],
+            high: [0, high >> 16],
+            low_port: low as u16,
+            high_port: high as u16,
+            is_v6: false,
+        };
+        (pair, from <= to)
     }
 
     /// Ones' complement sum of both ends, as in the checksum of a segment between them.
