@@ -9,7 +9,6 @@
 //! Left out: what a row means (the testbeds fill them) and analysis (Python).
 
 mod address;
-mod background;
 pub mod capture;
 mod chunk;
 mod coded;
@@ -28,7 +27,6 @@ mod table;
 mod write;
 
 pub use address::MacAddress;
-pub use background::BackgroundTable;
 pub use digest::Digest;
 pub use error::{ReadError, WriteError};
 pub use file::{FileEntry, RunFile};

@@ -8,8 +8,8 @@ use airperf_record::capture::{
     CaptureManifest, CaptureWriter, FRAME_TYPES, FrameRow, RetransmissionRow, SEGMENT_TYPES,
 };
 use airperf_record::{
-    BackgroundTable, MacAddress, Manifest, Options, ReadError, Row, RunWriter, ScenarioInfo, TableWriter,
-    Testbed, WriteError, read,
+    MacAddress, Manifest, Options, ReadError, Row, RunWriter, ScenarioInfo, TableWriter, Testbed, WriteError,
+    read,
 };
 use serde_json::json;
 
@@ -60,34 +60,6 @@ fn a_capture_is_read_back_as_it_was_written() {
     assert!(rows.enumerate().all(|(n, found)| found.unwrap() == row(n as u64)));
     fs::write(out.join(RetransmissionRow::FILE), "damaged").unwrap();
     assert!(matches!(read::verify(&out, &found), Err(ReadError::Damaged { .. })));
-}
-
-#[test]
-fn a_table_with_a_thread_of_its_own_has_the_same_bytes() {
-    let home = tempfile::tempdir().unwrap();
-    for rows in [0, 1, 4_096, 100_000] {
-        let here = write(&home.path().join(format!("here{rows}")), rows);
-        let (writer, table) = begin(&home.path().join(format!("there{rows}")));
-        let mut table = BackgroundTable::new(table).unwrap();
-        (0..rows).for_each(|n| table.push(row(n)).unwrap());
-        let table = table.finish().unwrap().unwrap();
-        assert_eq!(end(writer, table), here);
-    }
-}
-
-#[test]
-fn fault_02_a_full_disk_is_told_by_a_table_with_a_thread_and_nothing_is_left() {
-    let home = tempfile::tempdir().unwrap();
-    let mut writer = CaptureWriter::create(&home.path().join("capture"), false).unwrap();
-    // `/dev/full` answers every write as a full disk does.
-    std::os::unix::fs::symlink("/dev/full", writer.partial().join(RetransmissionRow::FILE)).unwrap();
-    let mut table = BackgroundTable::new(writer.table().unwrap()).unwrap();
-    let failed = (0..10_000_000).find_map(|n| table.push(row(n)).err());
-    assert!(matches!(failed, Some(WriteError::DiskFull { .. })), "{failed:?}");
-    assert!(table.push(row(0)).is_ok(), "it was told once");
-    assert!(table.finish().unwrap().is_none());
-    drop(writer);
-    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     tables: Which tables: "connections", "exchanges", "frames", "segments", "stations", "series",
 ///         "histograms", "retransmissions".
 ///     options: JSON: "threads" (as many as there are processors), "strict_checksum" (false), "sort_window_ns" (null),
-///         "max_connections" (60000), "series_interval_ns" (1000000000), "replace" (false: an earlier analysis in
+///         "max_connections" (25000), "series_interval_ns" (1000000000), "replace" (false: an earlier analysis in
 ///         out_dir is refused) and "filter" with "hosts", "clients", "servers" (lists of addresses), "ports",
 ///         "from" and "to" (objects with "time_ns" since 1970 or "offset_ns" since the first packet). What is left
 ///         out has its default, in parentheses.

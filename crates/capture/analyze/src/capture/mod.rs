@@ -16,6 +16,7 @@ mod fragments;
 mod frames;
 mod front;
 mod histogram;
+mod later;
 mod mac;
 mod merge;
 mod options;
@@ -34,7 +35,7 @@ use airperf_wire::container::{ReadError, Source};
 use serde_json::json;
 
 use clients::Clients;
-use flows::{Found, SHARDS, Shard, Wants};
+use flows::{Shard, Wants};
 use front::Front;
 use merge::Merge;
 use ordered::Ordered;
@@ -88,21 +89,13 @@ pub fn analyze(
         retransmissions: wants(Table::Retransmissions),
     };
     let ordered = Ordered::new(options.series_interval_ns, tables.as_deref_mut());
+    let later = tables.as_mut().map_or_else(Vec::new, |tables| tables.take_later());
     let reader = Reader::new(sources, options);
     let front = Front::new(options, ordered);
     let merge = Merge::new(tables);
     let shards = std::array::from_fn(|_| Shard::new(options, wants));
-    let mut done = pipeline::run(reader, front, shards, merge, options.threads, progress)?;
+    let done = pipeline::run(reader, front, shards, merge, later, options.threads, progress)?;
 
-    let mut found: [Found; SHARDS] = Default::default();
-    let mut more = true;
-    while more {
-        more = false;
-        for (shard, found) in done.shards.iter_mut().zip(&mut found) {
-            more |= shard.finish_some(found);
-        }
-        done.merge.batch(&mut found)?;
-    }
     let (mut clients, mut counts) = (Clients::new(options.series_interval_ns, wants), FlowCounts::default());
     for shard in done.shards {
         counts.merge(&shard.counts);

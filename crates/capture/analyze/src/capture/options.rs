@@ -15,7 +15,8 @@ pub struct Options {
     pub strict_checksum: bool,
     /// Put records in order of time where they are out of order by no more than this.
     pub sort_window: Option<Duration>,
-    /// Most connections followed at once; the longest idle ones leave first.
+    /// Most connections followed at once, closed ones that linger included; those that closed leave first, then the
+    /// longest idle ones. The default keeps memory below 100 MB, whatever they do and whichever tables are wanted.
     pub max_connections: usize,
     /// What to look at.
     pub filter: Filter,
@@ -32,7 +33,7 @@ impl Default for Options {
             threads: 1,
             strict_checksum: false,
             sort_window: None,
-            max_connections: 60_000,
+            max_connections: 25_000,
             filter: Filter::default(),
             series_interval_ns: 1_000_000_000,
             short_cuts: true,

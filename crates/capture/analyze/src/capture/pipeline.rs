@@ -1,29 +1,40 @@
 //! Who does what when: threads take whatever step is ready.
 //!
 //! Batch *n* is read after batch *n*−1, then shown to the front after that one; then each group of shards follows its
-//! packets of batch *n* after those of *n*−1; then what the shards found is merged, batch after batch. Every
+//! packets of batch *n* after those of *n*−1; then what the shards found is merged, batch after batch. When all is
+//! read, connections that are still there are ended, some at a time, as if by batches of their own. Every
 //! step is done by one thread at a time and in order, so that results do not depend on how many threads there
-//! are. With one thread a batch goes through all steps before the next is read, while it is in the cache.
+//! are. With one thread a batch goes through all steps before the next is read, while it is in the cache. With more,
+//! every other one reads and encodes rows and the rest follow connections, as far as there is such work, for what
+//! is at hand in one processor's cache is far from another's.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::AnalyzeError;
 use super::flows::{Found, SHARDS, Shard};
 use super::front::{Front, Packets};
+use super::later::{Encode, MOST_WAITING};
 use super::merge::Merge;
 use super::reader::Reader;
 
 /// How long a thread waits before it looks up: so soon an interruption is noticed.
 const LOOK_UP: Duration = Duration::from_millis(50);
+/// How often it looks for work before it sleeps, which takes some ten microseconds: to be woken takes longer.
+const SPINS: usize = 1_000;
 
 /// A batch and what its packets gave.
 #[derive(Debug, Default)]
 struct Job {
     packets: Packets,
     found: [Mutex<Found>; SHARDS],
+    /// There are no more packets: connections are ended.
+    ends: bool,
+    /// Some shard had connections to end.
+    ended: AtomicBool,
 }
 
 /// A job on its way through the shards.
@@ -41,13 +52,19 @@ struct Group {
     shards: Vec<Shard>,
     /// Number of the flight it is to take next.
     next: u64,
+    /// The thread that had it last, in whose cache its connections are.
+    last: usize,
 }
 
 impl Group {
     fn follow(&mut self, job: &Job) {
         for (place, shard) in (self.first..).zip(&mut self.shards) {
             let mut found = job.found[place].lock().unwrap_or_else(PoisonError::into_inner);
-            shard.follow(&job.packets.lists[place], &job.packets, &mut found);
+            if !job.ends {
+                shard.follow(&job.packets.lists[place], &job.packets, &mut found);
+            } else if shard.finish_some(&mut found) {
+                job.ended.store(true, Ordering::Relaxed);
+            }
         }
         self.next += 1;
     }
@@ -58,7 +75,7 @@ fn groups(shards: [Shard; SHARDS], threads: usize) -> Vec<Group> {
     let groups = if threads == 1 { 1 } else { 2 * threads };
     let size = SHARDS.div_ceil(groups);
     let mut rest = shards.into_iter();
-    let group = |first| Group { first, shards: rest.by_ref().take(size).collect(), next: 0 };
+    let group = |first| Group { first, shards: rest.by_ref().take(size).collect(), next: 0, last: 1 };
     (0..SHARDS).step_by(size).map(group).collect()
 }
 
@@ -72,6 +89,8 @@ struct State<'a> {
     groups: Vec<Group>,
     group_count: usize,
     merge: Option<Box<Merge<'a>>>,
+    /// Tables whose rows are encoded by whoever has time, and whether a thread is at it.
+    tables: Vec<(Arc<dyn Encode>, bool)>,
     idle: Vec<Arc<Job>>,
     flights: VecDeque<Flight>,
     /// Number of the first flight.
@@ -79,7 +98,13 @@ struct State<'a> {
     /// Batches that are somewhere, and the most there may be.
     busy: usize,
     most: usize,
+    threads: usize,
+    /// Everything was read.
     at_end: bool,
+    /// Threads that wait to be woken.
+    asleep: usize,
+    /// All connections have ended.
+    ended: bool,
     progress: (u64, Option<u64>),
     failed: Option<AnalyzeError>,
 }
@@ -90,42 +115,94 @@ enum Step<'a> {
     Take(Box<Front>, Arc<Job>),
     Follow(Group, Arc<Job>),
     Merge(Box<Merge<'a>>, Arc<Job>),
+    Encode(usize, Arc<dyn Encode>),
 }
 
+/// A look for a step of one kind, by the thread with this number.
+type Look<'a> = fn(&mut State<'a>, usize) -> Option<Step<'a>>;
+
 impl<'a> State<'a> {
-    fn take(&mut self) -> Option<Step<'a>> {
+    fn take(&mut self, thread: usize) -> Option<Step<'a>> {
         if self.failed.is_some() {
             return None;
         }
-        if self.flights.front().is_some_and(|flight| flight.left == 0)
-            && let Some(merge) = self.merge.take()
-            && let Some(flight) = self.flights.pop_front()
+        if self.is_held_up()
+            && let Some(step) = self.encode(thread)
         {
-            self.first += 1;
-            return Some(Step::Merge(merge, flight.job));
+            return Some(step);
         }
-        if !self.read.is_empty()
-            && let Some(front) = self.front.take()
-            && let Some(job) = self.read.pop_front()
-        {
-            return Some(Step::Take(front, job));
+        let follows: [Look<'a>; 5] = [Self::merge, Self::front, Self::follow, Self::encode, Self::read];
+        let reads: [Look<'a>; 5] = [Self::read, Self::encode, Self::merge, Self::follow, Self::front];
+        let looks = if self.threads > 1 && thread.is_multiple_of(2) { reads } else { follows };
+        looks.into_iter().find_map(|look| look(self, thread))
+    }
+
+    /// Whether so many rows wait to be encoded that no more should be made.
+    fn is_held_up(&self) -> bool {
+        self.tables.iter().any(|(table, _)| table.waiting() >= MOST_WAITING)
+    }
+
+    fn merge(&mut self, _: usize) -> Option<Step<'a>> {
+        if self.is_held_up() || self.flights.front()?.left > 0 {
+            return None;
         }
-        if !self.at_end
-            && self.busy < self.most
-            && let Some(reader) = self.reader.take()
-        {
-            self.busy += 1;
-            return Some(Step::Read(reader, self.idle.pop().unwrap_or_default()));
+        let merge = self.merge.take()?;
+        self.first += 1;
+        self.flights.pop_front().map(|flight| Step::Merge(merge, flight.job))
+    }
+
+    fn front(&mut self, _: usize) -> Option<Step<'a>> {
+        if self.is_held_up() || self.read.is_empty() {
+            return None;
         }
+        let front = self.front.take()?;
+        self.read.pop_front().map(|job| Step::Take(front, job))
+    }
+
+    fn read(&mut self, _: usize) -> Option<Step<'a>> {
+        if self.at_end || self.busy == self.most {
+            return None;
+        }
+        let reader = self.reader.take()?;
+        self.busy += 1;
+        Some(Step::Read(reader, self.idle.pop().unwrap_or_default()))
+    }
+
+    fn follow(&mut self, thread: usize) -> Option<Step<'a>> {
+        self.end_some();
         let last = self.first + self.flights.len() as u64;
-        let ready = |(place, group): (usize, &Group)| (group.next < last).then_some((group.next, place));
-        let (number, place) = self.groups.iter().enumerate().filter_map(ready).min()?;
+        let ready = |(place, group): (usize, &Group)| {
+            (group.next < last).then_some((group.last != thread, group.next, place))
+        };
+        let (_, number, place) = self.groups.iter().enumerate().filter_map(ready).min()?;
         let job = self.flights.get((number - self.first) as usize)?.job.clone();
-        Some(Step::Follow(self.groups.swap_remove(place), job))
+        let mut group = self.groups.swap_remove(place);
+        group.last = thread;
+        Some(Step::Follow(group, job))
+    }
+
+    /// Has connections ended that are still there when the last packet is on its way.
+    fn end_some(&mut self) {
+        let is_read = self.at_end && self.read.is_empty() && self.front.is_some();
+        while is_read && !self.ended && self.busy < self.most {
+            let mut job = self.idle.pop().unwrap_or_default();
+            if let Some(job) = Arc::get_mut(&mut job) {
+                (job.ends, job.ended) = (true, AtomicBool::new(false));
+            }
+            self.busy += 1;
+            self.flights.push_back(Flight { job, left: self.group_count });
+        }
+    }
+
+    fn encode(&mut self, _: usize) -> Option<Step<'a>> {
+        let free = self.tables.iter_mut().enumerate().filter(|(_, (_, busy))| !busy);
+        let (place, (table, busy)) = free.max_by_key(|(_, (table, _))| table.waiting())?;
+        *busy = table.waiting() > 0;
+        busy.then(|| Step::Encode(place, table.clone()))
     }
 
     fn is_over(&self) -> bool {
-        self.failed.is_some() || self.at_end && self.busy == 0
+        self.failed.is_some() || self.ended && self.busy == 0
     }
 }
 
@@ -133,6 +210,8 @@ impl<'a> State<'a> {
 struct Shared<'a> {
     state: Mutex<State<'a>>,
     changed: Condvar,
+    /// Steps done so far: a thread without work looks at this for a moment before it sleeps.
+    steps: AtomicUsize,
 }
 
 impl<'a> Shared<'a> {
@@ -141,21 +220,43 @@ impl<'a> Shared<'a> {
     }
 
     /// Does one step, or waits a little for one; false when there will be none.
-    fn work(&self) -> bool {
+    fn work(&self, thread: usize) -> bool {
         let mut state = self.lock();
-        let Some(step) = state.take() else {
+        let Some(step) = state.take(thread) else {
             if state.is_over() {
                 return false;
             }
-            let waited = self.changed.wait_timeout(state, LOOK_UP);
-            return !waited.unwrap_or_else(PoisonError::into_inner).0.is_over();
+            let before = self.steps.load(Ordering::Relaxed);
+            drop(state);
+            for _ in 0..SPINS {
+                if self.steps.load(Ordering::Relaxed) != before {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            let mut state = self.lock();
+            if self.steps.load(Ordering::Relaxed) == before {
+                state.asleep += 1;
+                let waited = self.changed.wait_timeout(state, LOOK_UP);
+                waited.unwrap_or_else(PoisonError::into_inner).0.asleep -= 1;
+            }
+            return true;
         };
         drop(state);
         let over = Stop(self);
         self.step(step);
         std::mem::forget(over);
-        self.changed.notify_all();
         true
+    }
+
+    /// The state after a step, which others may wait for.
+    fn done(&self) -> MutexGuard<'_, State<'a>> {
+        let state = self.lock();
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        if state.asleep > 0 {
+            self.changed.notify_all();
+        }
+        state
     }
 
     fn step(&self, step: Step<'a>) {
@@ -165,7 +266,7 @@ impl<'a> Shared<'a> {
                     Some(job) => reader.read(&mut job.packets.batch),
                     None => Ok(false),
                 };
-                let mut state = self.lock();
+                let mut state = self.done();
                 state.progress = reader.progress();
                 state.reader = Some(reader);
                 match read {
@@ -176,7 +277,7 @@ impl<'a> Shared<'a> {
             }
             Step::Take(mut front, mut job) => {
                 let taken = Arc::get_mut(&mut job).map_or(Ok(()), |job| front.take(&mut job.packets));
-                let mut state = self.lock();
+                let mut state = self.done();
                 state.front = Some(front);
                 match taken {
                     Ok(()) => {
@@ -189,21 +290,30 @@ impl<'a> Shared<'a> {
             Step::Follow(mut group, job) => {
                 group.follow(&job);
                 drop(job);
-                let mut state = self.lock();
+                let mut state = self.done();
                 let flight = (group.next - 1 - state.first) as usize;
                 if let Some(flight) = state.flights.get_mut(flight) {
                     flight.left -= 1;
                 }
                 state.groups.push(group);
             }
+            Step::Encode(place, table) => {
+                let encoded = table.encode();
+                let mut state = self.done();
+                state.tables[place].1 = false;
+                if let Err(error) = encoded {
+                    state.failed = Some(error.into());
+                }
+            }
             Step::Merge(mut merge, mut job) => {
-                let merged = match Arc::get_mut(&mut job) {
-                    Some(job) => merge.batch(
-                        job.found.iter_mut().map(|f| f.get_mut().unwrap_or_else(PoisonError::into_inner)),
-                    ),
-                    None => Ok(()),
-                };
-                let mut state = self.lock();
+                let (mut merged, mut over) = (Ok(()), false);
+                if let Some(job) = Arc::get_mut(&mut job) {
+                    let found = job.found.iter_mut();
+                    merged = merge.batch(found.map(|f| f.get_mut().unwrap_or_else(PoisonError::into_inner)));
+                    over = job.ends && !*job.ended.get_mut();
+                }
+                let mut state = self.done();
+                state.ended |= over;
                 state.merge = Some(merge);
                 state.idle.push(job);
                 state.busy -= 1;
@@ -239,6 +349,7 @@ pub(crate) fn run<'a>(
     front: Front,
     shards: [Shard; SHARDS],
     merge: Merge<'a>,
+    tables: Vec<Arc<dyn Encode>>,
     threads: usize,
     progress: &mut dyn FnMut(u64, Option<u64>) -> ControlFlow<()>,
 ) -> Result<Done<'a>, AnalyzeError> {
@@ -252,26 +363,32 @@ pub(crate) fn run<'a>(
             group_count: groups.len(),
             groups,
             merge: Some(Box::new(merge)),
+            tables: tables.into_iter().map(|table| (table, false)).collect(),
             idle: Vec::new(),
             flights: VecDeque::new(),
             first: 0,
             busy: 0,
-            most: if threads == 1 { 1 } else { threads + 2 },
+            most: if threads == 1 { 1 } else { threads + 1 },
+            threads,
             at_end: false,
+            asleep: 0,
+            ended: false,
             progress: (0, None),
             failed: None,
         }),
         changed: Condvar::new(),
+        steps: AtomicUsize::new(0),
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads {
+        for thread in 1..threads {
             // A thread that cannot be had is done without.
             let worker = std::thread::Builder::new().name("airperf-analyze".to_owned());
-            let _ = worker.spawn_scoped(scope, || while shared.work() {});
+            let shared = &shared;
+            let _ = worker.spawn_scoped(scope, move || while shared.work(thread) {});
         }
         let mut told = 0;
         loop {
-            let more = shared.work();
+            let more = shared.work(0);
             let now = shared.lock().progress;
             if more && now.0 == told && threads == 1 {
                 continue;

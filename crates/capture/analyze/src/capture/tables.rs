@@ -1,16 +1,20 @@
 //! The tables of a capture that are wanted, and where their rows go.
 //!
-//! The two long tables, frames and segments, are encoded on threads of their own where there is more than one
-//! thread to work with. Left out: what is in a row.
+//! The rows of the two long tables, frames and segments, are encoded some at a time, and where there is more than one
+//! thread to work with by any of them (`later`). Rows with texts are encoded at once, so that their memory goes where it
+//! came from. Left out: what is in a row.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use airperf_record::capture::{
     CaptureManifest, CaptureWriter, ConnectionRow, ExchangeRow, FrameRow, HistogramRow, RetransmissionRow,
     SegmentRow, SeriesRow, StationRow,
 };
-use airperf_record::{BackgroundTable, Row, TableWriter, WriteError};
+use airperf_record::{Row, TableWriter, WriteError};
 use serde_json::Value;
+
+use super::later::{Encode, Later};
 
 /// Rows encoded at once: few enough to be in the processor's cache.
 const AT_ONCE: usize = 512;
@@ -72,40 +76,52 @@ impl Table {
 /// Where the rows of one table go.
 #[derive(Debug)]
 pub(crate) enum Rows<R: Row> {
-    /// Encoded by whoever gives them, some at a time.
-    Here(Box<TableWriter<R>>, Vec<R>),
-    /// Encoded by a thread.
-    There(BackgroundTable<R>),
+    /// Encoded by whoever gives them, one by one.
+    Here(Box<TableWriter<R>>),
+    /// The same, some at a time.
+    Some(Box<TableWriter<R>>, Vec<R>),
+    /// Encoded by whoever has time.
+    Later(Arc<Later<R>>, Vec<R>),
 }
 
 impl<R: Row + Send> Rows<R> {
     /// Adds a row.
     ///
     /// # Errors
-    /// As [`TableWriter::push`]; for a table with a thread of its own, some rows later.
+    /// As [`TableWriter::push`], of this row or one before it.
     #[inline]
     pub(crate) fn push(&mut self, row: R) -> Result<(), WriteError> {
         match self {
-            Self::Here(table, rows) => {
+            Self::Here(table) => table.push(&row)?,
+            Self::Some(table, rows) => {
                 rows.push(row);
-                if rows.len() < AT_ONCE {
-                    return Ok(());
+                if rows.len() >= AT_ONCE {
+                    table.extend(rows)?;
+                    rows.clear();
                 }
-                table.extend(rows)?;
-                rows.clear();
-                Ok(())
             }
-            Self::There(table) => table.push(row),
+            Self::Later(later, rows) => {
+                rows.push(row);
+                if rows.len() >= AT_ONCE {
+                    later.give(rows);
+                }
+            }
         }
+        Ok(())
     }
 
     fn close(self, writer: &mut CaptureWriter) -> Result<(), WriteError> {
         let table = match self {
-            Self::Here(mut table, rows) => {
+            Self::Here(table) => Some(*table),
+            Self::Some(mut table, rows) => {
                 table.extend(&rows)?;
                 Some(*table)
             }
-            Self::There(table) => table.finish()?,
+            Self::Later(later, mut rows) => {
+                later.give(&mut rows);
+                // Whoever encoded has let go of it.
+                Arc::into_inner(later).map(Later::into_table).transpose()?
+            }
         };
         table.map_or(Ok(()), |table| writer.close_table(table))
     }
@@ -115,6 +131,7 @@ impl<R: Row + Send> Rows<R> {
 #[derive(Debug)]
 pub struct TableSet {
     writer: CaptureWriter,
+    later: Vec<Arc<dyn Encode>>,
     pub(crate) connections: Option<Rows<ConnectionRow>>,
     pub(crate) exchanges: Option<Rows<ExchangeRow>>,
     pub(crate) frames: Option<Rows<FrameRow>>,
@@ -138,18 +155,25 @@ impl TableSet {
         threads: usize,
     ) -> Result<Self, WriteError> {
         let mut writer = CaptureWriter::create(directory, replace)?;
-        let wants = |table| wanted.contains(&table);
+        let mut later: Vec<Arc<dyn Encode>> = Vec::new();
+        let mut begin = Begin { writer: &mut writer, wanted, later: (threads > 1).then_some(&mut later) };
         Ok(Self {
-            connections: begin(&mut writer, wants(Table::Connections), false)?,
-            exchanges: begin(&mut writer, wants(Table::Exchanges), false)?,
-            frames: begin(&mut writer, wants(Table::Frames), threads > 1)?,
-            segments: begin(&mut writer, wants(Table::Segments), threads > 1)?,
-            stations: begin(&mut writer, wants(Table::Stations), false)?,
-            series: begin(&mut writer, wants(Table::Series), false)?,
-            histograms: begin(&mut writer, wants(Table::Histograms), false)?,
-            retransmissions: begin(&mut writer, wants(Table::Retransmissions), false)?,
+            connections: begin.table(Table::Connections)?,
+            exchanges: begin.table(Table::Exchanges)?,
+            frames: begin.long_table(Table::Frames)?,
+            segments: begin.long_table(Table::Segments)?,
+            stations: begin.table(Table::Stations)?,
+            series: begin.table(Table::Series)?,
+            histograms: begin.table(Table::Histograms)?,
+            retransmissions: begin.table(Table::Retransmissions)?,
+            later,
             writer,
         })
+    }
+
+    /// The tables whose rows wait to be encoded; to be asked for once.
+    pub(crate) fn take_later(&mut self) -> Vec<Arc<dyn Encode>> {
+        std::mem::take(&mut self.later)
     }
 
     /// Whether a table is wanted.
@@ -203,20 +227,28 @@ impl TableSet {
     }
 }
 
-fn begin<R: Row + Send>(
-    writer: &mut CaptureWriter,
-    wanted: bool,
-    background: bool,
-) -> Result<Option<Rows<R>>, WriteError> {
-    if !wanted {
-        return Ok(None);
+/// Begins tables.
+struct Begin<'b> {
+    writer: &'b mut CaptureWriter,
+    wanted: &'b [Table],
+    /// Tables whose rows wait, if any shall.
+    later: Option<&'b mut Vec<Arc<dyn Encode>>>,
+}
+
+impl Begin<'_> {
+    fn table<R: Row>(&mut self, table: Table) -> Result<Option<Rows<R>>, WriteError> {
+        let begun = self.wanted.contains(&table).then(|| self.writer.table()).transpose()?;
+        Ok(begun.map(|table| Rows::Here(Box::new(table))))
     }
-    let table = writer.table()?;
-    if !background {
-        return Ok(Some(Rows::Here(Box::new(table), Vec::new())));
+
+    /// A table with a row for every frame or segment.
+    fn long_table<R: Row + Send>(&mut self, table: Table) -> Result<Option<Rows<R>>, WriteError> {
+        let Some(Rows::Here(table)) = self.table(table)? else { return Ok(None) };
+        let Some(waiting) = &mut self.later else { return Ok(Some(Rows::Some(table, Vec::new()))) };
+        let later = Arc::new(Later::new(*table));
+        waiting.push(later.clone());
+        Ok(Some(Rows::Later(later, Vec::new())))
     }
-    let here = |table| Rows::Here(table, Vec::new());
-    Ok(Some(BackgroundTable::new(table).map_or_else(here, Rows::There)))
 }
 
 fn end<R: Row + Send>(writer: &mut CaptureWriter, rows: Option<Rows<R>>) -> Result<(), WriteError> {

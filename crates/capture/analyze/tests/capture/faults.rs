@@ -75,6 +75,25 @@ fn fault_22_the_table_of_connections_is_bounded() {
     assert_eq!(seen.summary.flows.syn_unfinished, 2_000);
 }
 
+#[test]
+fn fault_22_connections_that_are_over_leave_a_full_table_before_one_that_waits() {
+    let mut script = Script::new();
+    let (short, long) = (20_000..20_400u16, 40_000);
+    script.client_port = long;
+    script.handshake(0);
+    for (second, port) in (1..).zip(short) {
+        script.client_port = port;
+        script.fetch(second * SECOND, 10);
+    }
+    script.client_port = long;
+    script.send(500 * SECOND, true, ACK, 1, 1, GET);
+    // 10 in each shard: fewer than close in two minutes, more than in ten seconds.
+    let seen = script.seen_with(&Options { max_connections: 80, ..Options::default() });
+    assert_eq!((seen.connections.len(), seen.summary.anomaly("tcp_evicted")), (401, 0));
+    let waited = seen.connections.iter().find(|c| c.client_port == long).unwrap();
+    assert_eq!((waited.class, waited.exchanges), ("syn_unfinished", 1));
+}
+
 /// The IP packet in fragments of `size` octets of payload.
 fn fragments(packet: &[u8], size: usize) -> Vec<Vec<u8>> {
     let (header, payload) = packet.split_at(20);

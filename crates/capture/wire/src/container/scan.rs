@@ -10,7 +10,7 @@ pub(super) const LONGEST_RECORD: u32 = 256 << 10;
 /// Longest block that is looked into; longer ones are passed over in the stream.
 pub(super) const LONGEST_BLOCK: u32 = 512 << 10;
 /// Most records of a batch: bounds its memory where records are short.
-pub(super) const MOST_RECORDS: usize = 16 << 10;
+pub(super) const MOST_RECORDS: usize = 4 << 10;
 /// Most interfaces of a capture.
 pub(super) const MOST_INTERFACES: usize = 1 << 16;
 

@@ -273,7 +273,8 @@ impl Source {
         let rest = window.get(used..).unwrap_or_default();
         let mut skip = 0;
         match stop {
-            Stop::Full => {}
+            // The next records are as short: more bytes would only be kept.
+            Stop::Full => self.batch_bytes = used.max(LEAST_BATCH_BYTES),
             Stop::Skip { bytes } => (skip, self.skipped_from) = (bytes, self.place + used as u64),
             Stop::Damaged { at, what } => self.finish(Some(Damage { at, what })),
             Stop::Incomplete { need } if self.at_end => {

@@ -97,6 +97,9 @@ impl Shard {
 
     /// Follows the packets of one batch.
     pub(crate) fn follow(&mut self, packets: &[Packet], octets: &impl Octets, found: &mut Found) {
+        if self.wants.segments {
+            found.segments.reserve(packets.len());
+        }
         for packet in packets {
             self.packet(packet, octets, found);
         }
@@ -220,7 +223,7 @@ impl Shard {
             return false;
         }
         if self.table.is_full()
-            && let Some(oldest) = self.table.remove_oldest()
+            && let Some(oldest) = self.table.make_room(packet.time_ns)
         {
             self.close(packet.frame, oldest, true, found);
         }

@@ -1,7 +1,7 @@
 //! The connections being followed: found by pair, in order of last use, bounded in number.
 //!
-//! A connection that closed is forgotten [`LINGER_NS`] after; when the table is full the longest idle one
-//! leaves. Every connection knows when it was used last; their order is made when one has to leave, so that
+//! A connection that closed is forgotten [`LINGER_NS`] after, or sooner when the table is full; when none has closed the
+//! longest idle one leaves. Every connection knows when it was used last; their order is made when one has to leave, so that
 //! a packet costs no more than a number. Leaves out what a connection is.
 
 use std::collections::VecDeque;
@@ -14,6 +14,9 @@ use super::pair::Pair;
 /// How long packets of a closed connection may still come: twice the longest life of a segment in Linux's
 /// reckoning (TCP_TIMEWAIT_LEN), so that a last FIN can be sent again and answered.
 const LINGER_NS: u64 = 120 * 1_000_000_000;
+
+/// How long a connection that closed is never the first to leave a full table: its last packets are answered within.
+const SPARED_NS: u64 = 10 * 1_000_000_000;
 
 /// A closed connection: when it may be forgotten, its hash and its number.
 type Closing = (u64, u64, u64);
@@ -30,6 +33,8 @@ pub(crate) struct Table {
     idle: Vec<(u64, u64)>,
     /// In order of time.
     closing: VecDeque<Closing>,
+    /// When the first of them may be forgotten.
+    due: u64,
 }
 
 impl Table {
@@ -41,6 +46,7 @@ impl Table {
             uses: 0,
             idle: Vec::new(),
             closing: VecDeque::new(),
+            due: u64::MAX,
         }
     }
 
@@ -95,20 +101,35 @@ impl Table {
 
     /// A connection closed.
     pub(crate) fn closed(&mut self, now: u64, hash: u64, local: u64) {
-        self.closing.push_back((now.saturating_add(LINGER_NS), hash, local));
+        let due = now.saturating_add(LINGER_NS);
+        if self.closing.is_empty() {
+            self.due = due;
+        }
+        self.closing.push_back((due, hash, local));
     }
 
     /// Takes out the next connection that closed long enough ago.
     #[inline]
     pub(crate) fn remove_closed(&mut self, now: u64) -> Option<Box<Flow>> {
-        while self.closing.front().is_some_and(|(due, ..)| *due <= now) {
+        if self.due <= now { self.remove_due(now) } else { None }
+    }
+
+    fn remove_due(&mut self, now: u64) -> Option<Box<Flow>> {
+        while self.due <= now {
             let (_, hash, local) = self.closing.pop_front()?;
+            self.due = self.closing.front().map_or(u64::MAX, |(due, ..)| *due);
             let closed = self.take(hash, |flow| flow.local == local);
             if closed.is_some() {
                 return closed;
             }
         }
         None
+    }
+
+    /// Takes out a connection to make room for another one at `now`: one that closed a while ago, of which nobody
+    /// expects much, or else the longest idle one.
+    pub(crate) fn make_room(&mut self, now: u64) -> Option<Box<Flow>> {
+        self.remove_due(now.saturating_add(LINGER_NS - SPARED_NS)).or_else(|| self.remove_oldest())
     }
 
     fn take(&mut self, hash: u64, is_it: impl Fn(&Flow) -> bool) -> Option<Box<Flow>> {
