@@ -52,9 +52,9 @@ check-python: setup
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/pytest --quiet tests/house
 
-bench: ## Measure speed against ns-3 in one run (QUICK=1: shorter; LOAD=1: load generation, as root)
+bench: ## Measure speed beside peers in one run (QUICK=1: shorter; CAPTURES=1: captures only; LOAD=1: load generation, as root)
 	@.ci/needs rust $(MINIMUM_RUST)
-	@$(PYTHON) $(if $(LOAD),benches/load.py $(if $(QUICK),--quick) $(if $(FIFO),--fifo),benches/run.py $(if $(QUICK),--quick))
+	@$(PYTHON) $(if $(LOAD),benches/load.py $(if $(QUICK),--quick) $(if $(FIFO),--fifo),benches/run.py $(if $(QUICK),--quick) $(if $(CAPTURES),--captures))
 
 conform: ## Closed forms and published tables, each with our value, as a table (slow ones too)
 	@.ci/needs rust $(MINIMUM_RUST)

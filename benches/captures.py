@@ -1,14 +1,17 @@
 """Capture analysis beside tcptrace and tshark, on a capture that is made here, in one run.
 
 Every figure is the median of some runs of a whole process, reading from the page cache; ours and the peers'
-alternate. Peers are Debian's packages; where one is missing its columns stay empty.
+alternate. Peers are Debian's packages; where one is missing its columns stay empty, and so do those of the
+command `airperf trace` where airperf is not installed (`make setup`). That and tcptrace run on one core.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import statistics
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BENCH = ROOT / "target" / "release" / "airperf-bench"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+BENCH = TARGET / "release" / "airperf-bench"
+ONE_CORE = ("taskset", "-c", "0")
 
 # What the studies' figures need of every packet: thirteen columns.
 COLUMNS = (
@@ -30,6 +35,7 @@ class Spent:
     """What one run of a program took."""
 
     wall_s: float
+    cpu_s: float
     peak_mib: float
 
 
@@ -47,12 +53,13 @@ def spend(command: Sequence[str | Path]) -> Spent:
         # On another thread, so that the end is noticed at once and not at the next look.
         watcher = threading.Thread(target=watch, args=(Path(f"/proc/{program.pid}/status"),))
         watcher.start()
-        program.wait()
+        _, status, usage = os.wait4(program.pid, 0)
+        program.returncode = os.waitstatus_to_exitcode(status)
         wall_s = time.perf_counter() - start
         watcher.join()
     if program.returncode:
         raise subprocess.CalledProcessError(program.returncode, [str(word) for word in command])
-    return Spent(wall_s, max(peaks))
+    return Spent(wall_s, usage.ru_utime + usage.ru_stime, max(peaks))
 
 
 def _resident(status: Path) -> float:
@@ -64,27 +71,18 @@ def _resident(status: Path) -> float:
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
-@dataclass
-class Timed:
-    """Medians over some runs."""
-
-    wall_s: float
-    peak_mib: float
-
-
-def alternate(commands: dict[str, Sequence[str | Path]], times: int) -> dict[str, Timed]:
-    """Runs the programs in turn, `times` rounds of them, after one round that warms the page cache."""
+def alternate(commands: dict[str, Sequence[str | Path]], times: int) -> dict[str, Spent]:
+    """Medians of programs that take turns for so many rounds, after one that warms the page cache."""
     runs: dict[str, list[Spent]] = {name: [] for name in commands}
     for turn in range(times + 1):
         for name, command in commands.items():
             spent = spend(command)
             if turn:
                 runs[name].append(spent)
+    middle = statistics.median
     return {
-        name: Timed(
-            statistics.median(run.wall_s for run in found), statistics.median(run.peak_mib for run in found)
-        )
-        for name, found in runs.items()
+        name: Spent(middle(r.wall_s for r in f), middle(r.cpu_s for r in f), middle(r.peak_mib for r in f))
+        for name, f in runs.items()
     }
 
 
@@ -94,19 +92,29 @@ class Found:
 
     packets: float
     bytes: float
-    timed: dict[str, Timed]
+    timed: dict[str, Spent]
 
-    def ratio(self, slower: str, faster: str) -> float | None:
-        """How many times faster one is than the other; None where one did not run."""
+    def ratio(self, slower: str, faster: str, *, cpu: bool = False) -> float | None:
+        """How many times faster one is than the other (with `cpu` by processor time), where both ran."""
         if slower not in self.timed or faster not in self.timed:
             return None
-        return self.timed[slower].wall_s / self.timed[faster].wall_s
+        both = self.timed[slower], self.timed[faster]
+        return both[0].cpu_s / both[1].cpu_s if cpu else both[0].wall_s / both[1].wall_s
 
 
-def make(path: Path, connections: int, figures: Callable[[str], dict[str, float]]) -> tuple[float, float]:
-    """Makes a capture; gives its packets and bytes."""
+def airperf() -> list[str | Path] | None:
+    """The command as installed by `make setup`, or else as this Python finds it; None where there is none."""
+    installed = ROOT / ".venv" / "bin" / "airperf"
+    if installed.exists():
+        return [installed]
+    known = subprocess.run([sys.executable, "-c", "import airperf._core"], check=False, capture_output=True)
+    return None if known.returncode else [sys.executable, "-m", "airperf"]
+
+
+def make(path: Path, figures: Callable[[str], dict[str, float]], *numbers: int) -> tuple[float, float]:
+    """Makes a capture of so many connections (at once, and packets at most); gives its packets and bytes."""
     said = subprocess.run(
-        [BENCH, "make-capture", path, str(connections)], check=True, stdout=subprocess.PIPE, text=True
+        [BENCH, "make-capture", path, *map(str, numbers)], check=True, stdout=subprocess.PIPE, text=True
     ).stdout
     made = figures(said)
     return made["packets"], made["bytes"]
@@ -115,15 +123,21 @@ def make(path: Path, connections: int, figures: Callable[[str], dict[str, float]
 def measure(folder: Path, figures: Callable[[str], dict[str, float]], *, quick: bool) -> Found:
     """Ours on one and two threads beside the peers'. With `quick` a smaller capture."""
     capture = folder / "web.pcap"
-    packets, size = make(capture, 4_000 if quick else 24_000, figures)
+    packets, size = make(capture, figures, 4_000 if quick else 24_000)
     kinds = {"counted": "none", "summary": "summary", "all": "all"}
     commands: dict[str, Sequence[str | Path]] = {
         name if threads == "1" else f"{name}, 2 threads": [BENCH, "capture", capture, tables, threads]
         for name, tables in kinds.items()
         for threads in ("1", "2")
     }
+    tables = folder / "tables"
+    if command := airperf():
+        commands["command summary"] = [*ONE_CORE, *command, "trace", "summary", capture]
+        export = ("trace", "export", "--tables", "connections,exchanges", "--out", tables, capture)
+        again = ("sh", "-c", 'rm -rf "$1"; shift; exec "$@"', "sh", tables)
+        commands["command export"] = [*ONE_CORE, *again, *command, *export]
     if shutil.which("tcptrace"):
-        commands["tcptrace"] = ["tcptrace", "-l", "-r", "-n", capture]
+        commands["tcptrace"] = [*ONE_CORE, "tcptrace", "-l", "-r", "-n", capture]
     timed = alternate(commands, 3 if quick else 5)
     if shutil.which("tshark"):
         fields = [word for column in COLUMNS for word in ("-e", column)]
@@ -131,19 +145,32 @@ def measure(folder: Path, figures: Callable[[str], dict[str, float]], *, quick: 
             "tshark conv": ["tshark", "-n", "-q", "-z", "conv,tcp", "-r", capture],
             "tshark fields": ["tshark", "-n", "-T", "fields", *fields, "-r", capture],
         }
-        for name, command in slow.items():
-            spent = spend(command)
-            timed[name] = Timed(spent.wall_s, spent.peak_mib)
+        timed |= {name: spend(command) for name, command in slow.items()}
     capture.unlink()
     return Found(packets, size, timed)
 
 
-def memory(folder: Path, figures: Callable[[str], dict[str, float]], *, quick: bool) -> tuple[float, float]:
-    """Peak memory of every table of a capture and of one ten times as long, MiB."""
+@dataclass
+class Memory:
+    """Peak memory of every table, MiB."""
+
+    short: float
+    long: float
+    """Of a capture ten times as long."""
+    full: dict[str, float]
+    """Of one with more connections at a time than are followed, by threads."""
+
+
+def memory(folder: Path, figures: Callable[[str], dict[str, float]], *, quick: bool) -> Memory:
+    """Peak memory of every table, of short, long and crowded captures."""
     capture = folder / "long.pcap"
-    peaks = []
-    for connections in (400, 4_000) if quick else (2_400, 24_000):
-        make(capture, connections, figures)
-        peaks.append(spend([BENCH, "capture", capture, "all", "1"]).peak_mib)
-        capture.unlink()
-    return peaks[0], peaks[1]
+
+    def peak(threads: str, *numbers: int) -> float:
+        make(capture, figures, *numbers)
+        return spend([BENCH, "capture", capture, "all", threads]).peak_mib
+
+    short, long = (peak("1", connections) for connections in ((400, 4_000) if quick else (2_400, 24_000)))
+    crowd = (65_536, 65_536, 400_000 if quick else 1_500_000)
+    full = {threads: peak(threads, *crowd) for threads in ("1", "2")}
+    capture.unlink()
+    return Memory(short, long, full)

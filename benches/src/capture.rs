@@ -1,7 +1,7 @@
 //! Capture analysis: makes a capture of Web traffic, and measures one pass over a capture.
 //!
 //! The made capture is classic pcap on Ethernet, for tcptrace reads nothing newer: some hundred connections
-//! at a time of 80 clients with one server, one to six exchanges each, sizes from 200 B to 60 KB, one data segment in 200
+//! at a time (or as many as one asks for) of 80 clients with one server, one to six exchanges each, sizes from 200 B to 60 KB, one data segment in 200
 //! sent again. Same arguments, same bytes. Left out: tshark and tcptrace, which `benches/capture.py` runs.
 
 use std::cmp::Reverse;
@@ -23,7 +23,8 @@ use airperf_wire::{Flags, TcpOptions, TcpPacket, ethernet_frame, station_mac};
 use crate::{Figures, counting};
 
 const MSS: u32 = 1448;
-const AT_ONCE: u32 = 200;
+/// Connections at a time, unless one asks for others.
+pub(crate) const AT_ONCE: u64 = 200;
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 /// One segment with data in so many is sent again.
 const RESENT: u32 = 200;
@@ -52,19 +53,21 @@ enum Step {
     LastAck,
 }
 
-/// Writes a capture of `connections` connections to `path`.
-pub(crate) fn make(path: &Path, connections: u64) -> Option<Figures> {
+/// Writes a capture of `connections` connections, so many at a time, to `path`; it ends after so many packets.
+pub(crate) fn make(path: &Path, connections: u64, at_once: u64, packets: u64) -> Option<Figures> {
     let mut out = Pcap::create(path).ok()?;
     let mut draws = StreamKey::new(3).stream("bench-capture");
     let mut waiting = BinaryHeap::new();
     let mut talks: Vec<Talk> = Vec::new();
     let mut begun = 0u64;
-    while begun < connections.min(u64::from(AT_ONCE)) {
+    while begun < connections.min(at_once) {
         waiting.push(Reverse((u64::from(draws.up_to(20_000)), talks.len())));
         talks.push(Talk::new(begun, &mut draws));
         begun += 1;
     }
-    while let Some(Reverse((time_us, index))) = waiting.pop() {
+    while let Some(Reverse((time_us, index))) = waiting.pop()
+        && out.packets < packets
+    {
         let talk = &mut talks[index];
         match talk.step(time_us, &mut draws, &mut out) {
             Some(after_us) => waiting.push(Reverse((time_us + after_us, index))),

@@ -3,7 +3,7 @@
 //! `airperf-bench kernel N SECONDS` · `airperf-bench per-slot N SECONDS` ·
 //! `airperf-bench domain N SIMULATED_SECONDS` ·
 //! `airperf-bench stack CLIENTS RATE SIMULATED_SECONDS` · `airperf-bench allocations RATE` ·
-//! `airperf-bench memory RATE SIMULATED_SECONDS` · `airperf-bench make-capture FILE CONNECTIONS` ·
+//! `airperf-bench memory RATE SIMULATED_SECONDS` · `airperf-bench make-capture FILE CONNECTIONS [AT_ONCE PACKETS]` ·
 //! `airperf-bench capture FILE none|summary|all THREADS`.
 //! `benches/run.py` runs them beside ns-3 and writes the table. A process of its own per figure keeps
 //! peak memory and allocation counts apart.
@@ -48,7 +48,12 @@ fn measure(arguments: &[String]) -> Option<Figures> {
     let (what, numbers) = arguments.split_first()?;
     match (what.as_str(), numbers) {
         ("make-capture", [path, connections]) => {
-            return capture::make(Path::new(path), connections.parse().ok()?);
+            return capture::make(Path::new(path), connections.parse().ok()?, capture::AT_ONCE, u64::MAX);
+        }
+        ("make-capture", [path, numbers @ ..]) => {
+            let numbers: Vec<u64> = numbers.iter().map(|n| n.parse().ok()).collect::<Option<_>>()?;
+            let &[connections, at_once, packets] = numbers.as_slice() else { return None };
+            return capture::make(Path::new(path), connections, at_once, packets);
         }
         ("capture", [path, tables, threads]) => {
             return capture::measure(Path::new(path), tables, threads.parse().ok()?);
