@@ -64,7 +64,8 @@ conform: ## Closed forms and published tables, each with our value, as a table (
 fuzz: ## Feed the parsers damaged input (SECONDS=60 for each, SEED=1)
 	@.ci/needs rust $(MINIMUM_RUST)
 	@cargo build --locked --quiet --release --package airperf-fuzz
-	@$(PYTHON) benches/keep.py fuzz "" target/release/airperf-fuzz $(or $(SECONDS),60) $(or $(SEED),1) target/fuzz
+	@$(PYTHON) benches/keep.py fuzz "" cargo run --locked --quiet --release --package airperf-fuzz -- \
+		$(or $(SECONDS),60) $(or $(SEED),1) target/fuzz
 
 docs: ## Build the Rust reference under target/doc
 	cargo doc --locked --quiet --workspace --no-deps
