@@ -323,10 +323,8 @@ impl Scenario {
         self.browsers.iter().try_for_each(|browser| {
             browser.page.check().map_err(|error| error.to_string())?;
             browser.config.check().map_err(|error| error.to_string())?;
-            let ends = browser.datagrams.iter().flatten();
-            ends.map(airperf_rudp::Config::check)
-                .collect::<Result<(), _>>()
-                .map_err(|error| error.to_string())
+            let mut ends = browser.datagrams.iter().flatten();
+            ends.try_for_each(airperf_rudp::Config::check).map_err(|error| error.to_string())
         })?;
         self.clients.iter().try_for_each(|client| {
             client.http.check().map_err(|error| error.to_string())?;

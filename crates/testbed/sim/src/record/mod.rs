@@ -5,6 +5,7 @@ mod flows;
 mod ledger;
 mod octets;
 mod recorder;
+mod tables;
 mod visits;
 mod words;
 

@@ -8,6 +8,7 @@ use super::capture::{self, Capture};
 use super::flows::{self, Flows};
 use super::ledger::Ledger;
 use super::octets::{Message, Messages};
+use super::tables::{Table, close, table};
 use super::visits;
 use super::words::{self, Kind};
 use crate::observer::{Ended, Opened};
@@ -64,14 +65,14 @@ struct Pending {
 
 /// Writes a run's tables and capture.
 pub(crate) struct Recorder {
-    frames: Option<TableWriter<FrameRow>>,
-    packets: Option<TableWriter<PacketRow>>,
-    connections: Option<TableWriter<ConnectionRow>>,
-    exchanges: Option<TableWriter<ExchangeRow>>,
-    pages: Option<TableWriter<PageRow>>,
-    queues: Option<TableWriter<QueueRow>>,
-    flow_table: Option<TableWriter<FlowRow>>,
-    objects: Option<TableWriter<ObjectRow>>,
+    frames: Table<FrameRow>,
+    packets: Table<PacketRow>,
+    connections: Table<ConnectionRow>,
+    exchanges: Table<ExchangeRow>,
+    pages: Table<PageRow>,
+    queues: Table<QueueRow>,
+    flow_table: Table<FlowRow>,
+    objects: Table<ObjectRow>,
     flows: Flows,
     browsers: Vec<Browser>,
     digest: Digest,
@@ -107,14 +108,14 @@ impl Recorder {
         let has_pages =
             scenario.clients.iter().any(|client| client.workload.session.has_pages()) || has_browsers;
         Ok(Self {
-            frames: writer.table()?,
-            packets: writer.table()?,
-            connections: writer.table()?,
-            exchanges: writer.table()?,
-            pages: if has_pages { writer.table()? } else { None },
-            queues: writer.table()?,
-            flow_table: if scenario.flows.is_empty() { None } else { writer.table()? },
-            objects: if has_browsers { writer.table()? } else { None },
+            frames: table(writer)?,
+            packets: table(writer)?,
+            connections: table(writer)?,
+            exchanges: table(writer)?,
+            pages: if has_pages { table(writer)? } else { None },
+            queues: table(writer)?,
+            flow_table: if scenario.flows.is_empty() { None } else { table(writer)? },
+            objects: if has_browsers { table(writer)? } else { None },
             flows: Flows::of(scenario),
             browsers: scenario.browsers.clone(),
             digest: Digest::new(scenario.duration.as_ns()),
@@ -226,14 +227,14 @@ impl Recorder {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
-        self.frames.map_or(Ok(()), |table| writer.close_table(table))?;
-        self.packets.map_or(Ok(()), |table| writer.close_table(table))?;
-        self.connections.map_or(Ok(()), |table| writer.close_table(table))?;
-        self.exchanges.map_or(Ok(()), |table| writer.close_table(table))?;
-        self.pages.map_or(Ok(()), |table| writer.close_table(table))?;
-        self.queues.map_or(Ok(()), |table| writer.close_table(table))?;
-        self.flow_table.map_or(Ok(()), |table| writer.close_table(table))?;
-        self.objects.map_or(Ok(()), |table| writer.close_table(table))?;
+        close(writer, self.frames)?;
+        close(writer, self.packets)?;
+        close(writer, self.connections)?;
+        close(writer, self.exchanges)?;
+        close(writer, self.pages)?;
+        close(writer, self.queues)?;
+        close(writer, self.flow_table)?;
+        close(writer, self.objects)?;
         writer.summary(self.digest)?;
         if let Some(capture) = self.capture {
             let file = capture.into_inner();
