@@ -9,7 +9,7 @@ use std::sync::Arc;
 use airperf_link::access::{Capacity, Direction};
 use airperf_link::trace::{Opportunities, RateSeries};
 use airperf_scenario::LinkConfig;
-use airperf_units::{Rate, Time};
+use airperf_units::{Duration, Rate, Time};
 use airperf_wwan::BlockError;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -42,14 +42,18 @@ impl Stated {
         match link {
             LinkConfig::Access(config) if others && config.shared => [None, None],
             LinkConfig::Gprs(_) if others => [None, None],
-            LinkConfig::Access(config) => [Self::access(&config.down), Self::access(&config.up)],
-            // Where every block arrives, radio blocks carry a fixed rate; what setting up a flow takes is not constant.
+            LinkConfig::Access(config) => [&config.down, &config.up].map(|way| {
+                // A mobile without a channel waits for one, for how long depends on its past.
+                Some(Self { times_packets: config.rrc.is_none(), ..Self::access(way)? })
+            }),
+            // Where every block arrives, radio blocks of a flow that is kept carry a fixed rate; what setting up a flow takes
+            // is not constant, and a flow that is not kept counts down and is set up again while packets wait.
             LinkConfig::Gprs(config)
                 if config.block_error == BlockError::Fixed(0.0) && config.stalls.is_none() =>
             {
                 [&config.down, &config.up].map(|way| {
-                    let delay_ns =
-                        way.delay.fixed().filter(|_| way.adaptation.is_none() && way.fec.is_none())?;
+                    let steady = way.keep > Duration::ZERO && way.adaptation.is_none() && way.fec.is_none();
+                    let delay_ns = way.delay.fixed().filter(|_| steady)?;
                     let carries = Carries::Rate(way.payload_rate(config.family));
                     Some(Self { carries, overhead: way.overhead_bytes, delay_ns, times_packets: false })
                 })
@@ -187,6 +191,14 @@ mod tests {
         assert_eq!(schedule.sent(ms(5), 1500), Some(ms(7)));
         assert_eq!(schedule.sent(ms(4), 1501), Some(ms(7)), "it takes two");
         assert_eq!(schedule.used_up(Time::from_ns(7_999_999)), ms(7));
+    }
+
+    #[test]
+    fn a_block_flow_that_is_not_kept_states_no_rate() {
+        let [down, up] = Stated::of(&LinkConfig::Gprs(airperf_wwan::Config::gprs(2)), false);
+        // 3 slots of CS-2: 30 octets every 20 ms (3GPP TS 44.060 table 10.2.1).
+        assert_eq!(down.map(|down| down.octets(ms(0), ms(1_000))), Some(3.0 * 30.0 * 50.0));
+        assert!(up.is_none());
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl Outlet<usize> for Out {
 fn link(capacity: Capacity, delay: Distribution) -> AccessConfig {
     let down = Direction { capacity, delay, ..Direction::clean(Rate::mbps(1), 0) };
     let station = AccessStation { queue_packets: 50 };
-    AccessConfig { stations: vec![station; 2], mtu: 1500, shared: false, up: down.clone(), down }
+    AccessConfig { stations: vec![station; 2], mtu: 1500, shared: false, rrc: None, up: down.clone(), down }
 }
 
 fn opportunities(lines: &str) -> Capacity {
