@@ -17,7 +17,7 @@ use airperf_http::{Ask, Exchange};
 use airperf_link::{FrameEvent, FrameKind, LossCause, Packet, QueueStats, StationId};
 use airperf_record::{
     ConnectionRow, Digest, ExchangeRow, FlowRow, FrameRow, FrameTotals, ObjectRow, PacketRow, PacketTotals,
-    PageRow, QueueRow, RunFile, RunWriter, TableWriter, WriteError,
+    PageRow, QueueRow, RunFile, RunWriter, WriteError,
 };
 use airperf_scenario::{Browser, Scenario};
 use airperf_tcp::Flags;
