@@ -153,15 +153,7 @@ impl<W: Write> Capture<W> {
             *block = (from, from.wrapping_add(self.tcp.mss_bytes));
         }
         if payload.is_reliable_udp() {
-            let packet = UdpPacket {
-                source: address(from.0),
-                destination: address(to.0),
-                source_port,
-                destination_port,
-                identification: payload.packet as u16,
-                ttl: TTL,
-            };
-            return packet.write(&self.body, &mut self.packet);
+            return self.udp(from, to, (source_port, destination_port), payload);
         }
         let scale = if syn { 0 } else { self.tcp.window_scale };
         let push = if segment.len > 0 { airperf_wire::Flags::PSH } else { airperf_wire::Flags(0) };
@@ -205,11 +197,16 @@ impl<W: Write> Capture<W> {
         };
         let (source_port, destination_port) = if payload.to_server { ports } else { (ports.1, ports.0) };
         let to = packet.to.station().unwrap_or(from);
+        self.udp(from, to, (source_port, destination_port), payload);
+    }
+
+    /// Makes the UDP packet around the body.
+    fn udp(&mut self, from: StationId, to: StationId, ports: (u16, u16), payload: &Payload) {
         UdpPacket {
             source: address(from.0),
             destination: address(to.0),
-            source_port,
-            destination_port,
+            source_port: ports.0,
+            destination_port: ports.1,
             identification: payload.packet as u16,
             ttl: TTL,
         }

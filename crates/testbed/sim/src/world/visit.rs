@@ -234,6 +234,9 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         let loads = visit.loads;
         let Some(one) = visit.ends(number) else { return };
         let (lane, current) = (one.lane, one.load + 1 == loads);
+        if let Carrier::Datagrams(ends) = &mut one.carrier {
+            ends.closed = true;
+        }
         if let Some(load) = visit.load.as_mut().filter(|_| current) {
             load.broken(now, lane);
         }
