@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 RESULTS ?= results
+# Of the wheel. `test` shares what it compiles with the tests, and runs slower.
+PROFILE ?= release
 VENV := .venv
 BIN := $(VENV)/bin
 MINIMUM_RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -98,7 +100,7 @@ $(VENV)/.airperf: $(VENV)/.tools $(SOURCES)
 	@.ci/needs rust $(MINIMUM_RUST)
 	@echo "setup: building airperf (the first time takes some minutes)"
 	@mkdir -p target && rm -rf target/wheels
-	@$(BIN)/maturin build --release --locked --interpreter $(BIN)/python --out target/wheels \
+	@$(BIN)/maturin build --profile $(PROFILE) --locked --interpreter $(BIN)/python --out target/wheels \
 		>target/setup.log 2>&1 || { cat target/setup.log >&2; exit 1; }
 	@$(BIN)/pip install --quiet --no-index --no-deps --force-reinstall target/wheels/airperf-*.whl
 	@touch $@

@@ -144,6 +144,21 @@ fn overlaps(a: &FrameEvent, b: &FrameEvent) -> bool {
     a.start < b.end && b.start < a.end
 }
 
+/// A packet arrives in the nanosecond in which one station begins, and another is to begin a little later.
+#[test]
+fn who_joins_a_collision_stands_before_who_is_still_to_begin() {
+    let mut config = config(3);
+    config.retry_limit = Some(7);
+    for station in &mut config.stations {
+        (station.queue_packets, station.frame_error, station.ack_error) = (5, 0.2, 0.1);
+    }
+    let arrivals = vec![(44_437, 0, 1, 546), (742_618, 0, 1, 40), (197_820, 2, 0, 40), (33_125, 1, 2, 40)];
+    let (seen, _, _) = play(&Load { config, arrivals }, false);
+    let collided = seen.frames.iter().filter(|frame| frame.outcome == Outcome::Collided).count();
+    assert_eq!(collided, 3, "the case is no longer the one it was");
+    assert!(seen.frames.windows(2).all(|w| w[0].start <= w[1].start));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

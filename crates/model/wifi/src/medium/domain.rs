@@ -259,6 +259,8 @@ impl<P> Domain<P> {
             Phase::OnAir if self.cannot_hear(now) => {
                 self.contention.join(station);
                 self.due = self.due.max(self.transmit(station, now));
+                // A winner whose start is still to come stands behind it.
+                self.on_air.sort_by_key(|one| one.start);
             }
             _ => {
                 let slots = self.stations[station.index()].draw_backoff();
