@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 RESULTS ?= results
-# Of the wheel. `test` shares what it compiles with the tests, and runs slower.
+# Of the wheel. `dev`, optimised as the tests are, shares what it compiles with them; it runs slower.
 PROFILE ?= release
 VENV := .venv
 BIN := $(VENV)/bin
