@@ -22,7 +22,7 @@ SOURCES := $(shell find crates python studies scenarios -type f \
 help: ## Say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-setup: $(VENV)/.airperf ## Build airperf and install it into .venv (does nothing when nothing changed)
+setup: $(VENV)/.airperf-$(PROFILE) ## Build airperf and install it into .venv (does nothing when nothing changed)
 
 run: setup ## Run the study's first experiment on every testbed that works here, and write its report
 	@.ci/partial $(BIN)/airperf study bai2006 --only E1 --testbed all --out $(RESULTS)/bai2006
@@ -96,10 +96,10 @@ $(VENV)/.tools: requirements.lock
 	@$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
 	@touch $@
 
-$(VENV)/.airperf: $(VENV)/.tools $(SOURCES)
+$(VENV)/.airperf-$(PROFILE): $(VENV)/.tools $(SOURCES)
 	@.ci/needs rust $(MINIMUM_RUST)
 	@echo "setup: building airperf (the first time takes some minutes)"
-	@mkdir -p target && rm -rf target/wheels
+	@mkdir -p target && rm -rf target/wheels $(VENV)/.airperf-*
 	@$(BIN)/maturin build --profile $(PROFILE) --locked --interpreter $(BIN)/python --out target/wheels \
 		>target/setup.log 2>&1 || { cat target/setup.log >&2; exit 1; }
 	@$(BIN)/pip install --quiet --no-index --no-deps --force-reinstall target/wheels/airperf-*.whl
