@@ -135,12 +135,12 @@ class Tshark:
         behind = behind and not (length > 1 and mine.next is not None and seq == mine.next - 1)
         acked = peer.ack or 0
         threshold = OUT_OF_ORDER_NS if self.initial_rtt_ns is None else self.initial_rtt_ns
-        if behind and peer.duplicates >= 2 and acked == seq and now - peer.ack_ns < FAST_NS:
+        if behind and peer.duplicates >= 2 and acked == seq and _since(peer.ack_ns, now) < FAST_NS:
             return {"fast_retransmission", "retransmission"}
         if length and seq + length <= acked:
             return {"spurious_retransmission", "retransmission"}
         end = seq + length + bool(segment["flags"] & (SYN | FIN))
-        if behind and now - mine.next_ns < threshold and end != mine.next:
+        if behind and _since(mine.next_ns, now) < threshold and end != mine.next:
             return {"out_of_order"}
         return {"retransmission"} if behind else set()
 
@@ -153,6 +153,11 @@ class Tshark:
         mine.kept_alive = "keep_alive" in found
         if not segment["payload_bytes"]:
             mine.beyond = max(mine.beyond, segment["seq"] + bool(segment["flags"] & SYN))
+
+
+def _since(then_ns: int, now_ns: int) -> float:
+    """Time passed as tshark counts it: without a sign, so that time that goes back is very long."""
+    return now_ns - then_ns if now_ns >= then_ns else float("inf")
 
 
 @dataclass
