@@ -1,6 +1,5 @@
 //! Browsers over the whole stack: closed forms, the whole page whatever the link does, and records that agree.
 
-use airperf_http::browser::Source;
 use airperf_link::StationId;
 use airperf_scenario::Scenario;
 use airperf_sim::{ObjectSeen, Observer, Simulated, simulate};
@@ -20,7 +19,7 @@ impl Observer for Loads {
     fn object(&mut self, _: Time, seen: &ObjectSeen<'_>) {
         self.objects += usize::from(seen.seen.done.is_some());
         self.received += u64::from(seen.seen.received);
-        self.pushed += usize::from(seen.seen.source() == Source::Pushed);
+        self.pushed += usize::from(seen.seen.pushed);
         self.requests += usize::from(seen.seen.sent.is_some());
     }
 

@@ -72,7 +72,6 @@ pub(super) struct Lane {
     pub(super) frames: bool,
     /// Objects asked for and not complete.
     pub(super) outstanding: Vec<u32>,
-    pub(super) asked: u32,
     pub(super) up: Octets,
     pub(super) down: Octets,
     /// Requests that the server has, in order, and when it can answer them.
@@ -90,7 +89,6 @@ impl Lane {
             phase: Phase::Connecting,
             frames,
             outstanding: Vec::new(),
-            asked: 0,
             up: Octets::default(),
             down: Octets::default(),
             thinking: VecDeque::new(),

@@ -9,7 +9,7 @@ mod load;
 mod page;
 
 pub use config::{BrowserConfig, Cache, LookUps, Protocol, Proxy};
-pub use load::{Action, Outcome, PageLoad, Seen, Source};
+pub use load::{Action, Outcome, PageLoad, Seen};
 pub use page::{Host, Object, Page};
 
 #[cfg(test)]

@@ -199,7 +199,7 @@ fn pushed_objects_are_not_asked_for() {
     let loaded = load(config, page(false), None);
     assert_eq!(loaded.asked(), [0]);
     assert_eq!(loaded.time_ms(), 200, "everything came behind the page");
-    let pushed = loaded.load.objects().iter().filter(|seen| seen.source() == Source::Pushed).count();
+    let pushed = loaded.load.objects().iter().filter(|seen| seen.pushed).count();
     assert_eq!(pushed, 4);
 }
 
@@ -226,6 +226,52 @@ fn a_broken_connection_costs_another_and_no_object() {
     assert_eq!(loaded.load.ended().map(|(_, outcome)| outcome), Some(Outcome::Complete));
     assert_eq!(loaded.opened(), 4);
     assert!(loaded.load.objects().iter().all(|seen| seen.done.is_some()));
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_costs_only_what_is_its_own() {
+    let config = BrowserConfig { connections: 1, ..BrowserConfig::default() };
+    let mut load = PageLoad::new(Arc::new(config), Arc::new(page(false)), |_| false);
+    let (mut now, mut opened) = (Time::ZERO, Vec::new());
+    load.start(now);
+    // The first server answers whatever it is asked at once; the second refuses each connection.
+    while load.ended().is_none() {
+        let Some(action) = load.next_action() else {
+            now = load.deadline();
+            load.on_timer(now);
+            continue;
+        };
+        match action {
+            Action::LookUp { host } => load.resolved(now, host),
+            Action::Open { lane: 0 } => load.connected(now, 0),
+            Action::Open { lane } => {
+                opened.push(lane);
+                load.broken(now, lane);
+            }
+            Action::Write { lane, to_server: true, .. } => load.server_received(now, lane, u32::MAX),
+            Action::Write { lane, .. } => load.client_received(now, lane, u32::MAX),
+            Action::Close { .. } => {}
+        }
+    }
+    let there: Vec<bool> = load.objects().iter().map(|seen| seen.done.is_some()).collect();
+    assert_eq!(there, [true, true, false, false, false], "the last is named by one that could not be had");
+    assert_eq!(load.ended().map(|(_, outcome)| outcome), Some(Outcome::Incomplete));
+    assert_eq!(opened.len(), 2 * usize::from(config::TRIES), "each of its two objects was tried for");
+}
+
+#[test]
+fn a_page_of_many_objects_asks_for_each_once_and_in_order() {
+    let objects = (0..5_000).map(|n| object(n % 7, 100, (n > 0).then_some(0), 0)).collect();
+    let hosts = (0..7).map(|n| Host { name: format!("h{n}"), tls: false }).collect();
+    let loaded =
+        load(BrowserConfig { connections: 2, ..BrowserConfig::default() }, Page { hosts, objects }, None);
+    let mut asked = loaded.asked();
+    for server in 0..7 {
+        assert!(asked.iter().filter(|&&n| n % 7 == server).is_sorted(), "server {server}");
+    }
+    asked.sort_unstable();
+    assert!(asked.into_iter().eq(0..5_000));
+    assert_eq!(loaded.opened(), 14);
 }
 
 #[test]

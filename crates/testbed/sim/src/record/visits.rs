@@ -1,7 +1,6 @@
 //! Browsers in the records: the rows of `objects.parquet`, and the octets of look-ups in the capture (RFC 1035 §4.1).
 
 use crate::{ObjectSeen, Payload};
-use airperf_http::browser::Source;
 use airperf_record::ObjectRow;
 use airperf_scenario::Browser;
 use airperf_units::Time;
@@ -32,10 +31,7 @@ pub(super) fn row(browsers: &[Browser], object: &ObjectSeen<'_>) -> ObjectRow {
         first_byte_ns: ns(seen.first_byte),
         done_ns: ns(seen.done),
         connection: object.connection.map(u64::from),
-        source: match seen.source() {
-            Source::Asked => "asked",
-            Source::Pushed => "pushed",
-        },
+        source: if seen.pushed { "pushed" } else { "asked" },
         body_bytes: of_page.bytes,
         request_bytes: seen.request_bytes,
         response_bytes: seen.received,
