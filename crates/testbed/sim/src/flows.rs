@@ -213,10 +213,10 @@ impl Payload {
     }
 }
 
-/// Octets of the IPv4 and UDP headers.
-const DATAGRAM_HEADERS: u32 = 28;
+/// Octets of a UDP header (RFC 768): what the header of a TCP segment never has.
+pub(crate) const UDP_HEADER_BYTES: u8 = 8;
 
-/// The numbers of a datagram in the form of a segment's, and the length of its IP packet.
-pub(crate) fn datagram(number: u32, bytes: u32) -> (Segment, u32) {
-    (Segment { seq: number, len: bytes as u16, ..Segment::default() }, bytes + DATAGRAM_HEADERS)
+/// The numbers of a datagram in the form of a segment's.
+pub(crate) fn datagram(number: u32, bytes: u32) -> Segment {
+    Segment { seq: number, len: bytes as u16, header: UDP_HEADER_BYTES, ..Segment::default() }
 }

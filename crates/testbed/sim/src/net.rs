@@ -106,7 +106,8 @@ impl<L: Link<Payload>, O: Observer> Net<L, O> {
         let queued = self.link.arrive(now, from, packet) == Arrival::Queued;
         self.observer.offered(now, from, &packet, queued);
         self.refused += u64::from(!queued);
-        if !to_server {
+        // Servers of pages have as many processors as they need.
+        if !to_server && packet.payload.browser().is_none() {
             self.server_load.0 += 1;
             self.server_load.1 += u64::from(packet.bytes);
         }

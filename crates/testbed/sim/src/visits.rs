@@ -5,7 +5,7 @@
 //! server's processor and its limits, which a page's many hosts do not share.
 
 use crate::Payload;
-use crate::flows::NO_CONNECTION;
+use crate::flows::{NO_CONNECTION, UDP_HEADER_BYTES};
 use airperf_http::browser::{PageLoad, Seen};
 use airperf_link::StationId;
 use airperf_rudp::Datagram;
@@ -221,9 +221,6 @@ pub struct ObjectSeen<'a> {
     pub connection: Option<u32>,
 }
 
-/// Octets of a UDP header (RFC 768): what the header of a TCP segment never has.
-pub(crate) const UDP_HEADER_BYTES: u8 = 8;
-
 /// The part of a payload's place that says that it is a browser's number.
 const VISIT: u32 = 1 << 30;
 
@@ -242,7 +239,7 @@ impl Payload {
     /// Whether it is a datagram of reliable UDP: its segment then has the length, and as sequence number its place in the
     /// stream.
     pub(crate) const fn is_reliable_udp(&self) -> bool {
-        self.segment.header == UDP_HEADER_BYTES
+        self.segment.header == UDP_HEADER_BYTES && !self.is_datagram()
     }
 
     /// The host that a look-up asks for or tells of, a place among the page's.

@@ -6,7 +6,7 @@ use crate::net::{Fate, Net, Port, Route};
 use crate::observer::{Ended, Opened};
 use crate::timers::Event;
 use crate::{Observer, Payload};
-use airperf_link::{Arrival, Destination, Link, Packet, StationId};
+use airperf_link::{Link, StationId};
 use airperf_tcp::{Flags, State};
 use airperf_units::Time;
 use airperf_workload::Quality;
@@ -53,13 +53,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         let server = self.server.station;
         let arrived = fate != Fate::Lost;
         if arrived && payload.to_server {
-            // IPv4 and UDP or TCP.
-            let bytes = if payload.is_datagram() {
-                u32::from(payload.segment.len) + 28
-            } else {
-                payload.segment.ip_bytes()
-            };
-            self.server.interrupt(now, 1, u64::from(bytes));
+            self.server.interrupt(now, 1, u64::from(payload.segment.ip_bytes()));
         }
         let flow = &mut self.flows[index as usize];
         let route = route(flow, server, index);
@@ -225,18 +219,7 @@ fn send_due<L: Link<Payload>, O: Observer>(
     sender: &mut Sender,
 ) {
     while let Some(due) = sender.due(now) {
-        let (segment, bytes) = datagram(sender.number, due.payload_bytes);
-        let Route { from, to, connection, slot, to_server } = route;
-        let payload = Payload { segment, connection, packet: net.packets, slot, to_server };
-        let packet = Packet { to: Destination::Station(to), bytes, payload };
-        net.packets += 1;
-        let queued = net.link.arrive(now, from, packet) == Arrival::Queued;
-        net.observer.offered(now, from, &packet, queued);
-        net.refused += u64::from(!queued);
-        if !to_server {
-            net.server_load.0 += 1;
-            net.server_load.1 += u64::from(bytes);
-        }
+        let queued = net.offer(now, route, &datagram(sender.number, due.payload_bytes));
         sender.sent(now, due.payload_bytes, queued);
         if !queued && sender.is_saturated() {
             break; // others' packets fill the queue; it is tried again later

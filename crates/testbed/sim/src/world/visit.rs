@@ -1,15 +1,15 @@
 //! What happens to browsers: loads begin, connections carry them, and they end.
 
 use super::World;
-use crate::flows::{NO_CONNECTION, datagram};
+use crate::flows::{NO_CONNECTION, UDP_HEADER_BYTES, datagram};
 use crate::net::{Fate, Net, Port, Route};
 use crate::observer::{Ended, Opened};
 use crate::timers::Event;
-use crate::visits::{Carrier, Datagrams, Ends, ObjectSeen, UDP_HEADER_BYTES, Visit, slot_of};
+use crate::visits::{Carrier, Datagrams, Ends, ObjectSeen, Visit, slot_of};
 use crate::{Observer, Payload};
 use airperf_http::browser::{Action, Outcome, PageLoad, Seen};
 use airperf_http::{Ask, Exchange};
-use airperf_link::{Arrival, Destination, Link, Packet, StationId};
+use airperf_link::{Link, StationId};
 use airperf_rudp::Datagram;
 use airperf_tcp::{Flags, IP_HEADER_BYTES, Segment, Signals, State};
 use airperf_units::Time;
@@ -142,21 +142,10 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         let visit = &visits[index as usize];
         let Some(named) = visit.browser.page.hosts.get(host as usize) else { return };
         let (question, answer) = named.look_up_bytes();
-        let (station, other) = (visit.browser.station, server.station);
-        let (from, to, bytes) = if to_server { (station, other, question) } else { (other, station, answer) };
-        let (segment, bytes) = datagram(host, bytes);
-        let payload = Payload {
-            segment,
-            connection: NO_CONNECTION,
-            packet: net.packets,
-            slot: slot_of(index),
-            to_server,
-        };
-        let packet = Packet { to: Destination::Station(to), bytes, payload };
-        net.packets += 1;
-        let queued = net.link.arrive(now, from, packet) == Arrival::Queued;
-        net.observer.offered(now, from, &packet, queued);
-        net.refused += u64::from(!queued);
+        let (connection, slot) = (NO_CONNECTION, slot_of(index));
+        let up = Route { from: visit.browser.station, to: server.station, connection, slot, to_server: true };
+        let (route, bytes) = if to_server { (up, question) } else { (back(up), answer) };
+        net.offer(now, route, &datagram(host, bytes));
     }
 
     fn segment_arrives(&mut self, now: Time, index: u32, payload: &Payload, fate: Fate) {
