@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,12 +20,12 @@ from airperf import _core
 from airperf.errors import InputError, Interrupted, RunFailed
 from airperf.testbed.browser import Wanted
 from airperf.testbed.interrupt import Interrupts
+from airperf.testbed.serving import Serving
 from airperf.testbed.trusting import spki, trusting
 
 LAB = {"AIRPERF_CA": ("10.78.0.0", 16), "AIRPERF_OUTSIDE": ("100.64.0.0", 10)}
 """Networks of a lab, each known by the variable that it gives to commands in it."""
 SYSTEM_AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
-READY_S = 30.0
 PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
 
 
@@ -61,44 +60,31 @@ def record_page(folder: Path, wanted: Wanted, *, anywhere: bool) -> dict[str, An
 
 
 class Recorder:
-    """The proxy, in a thread, while entered; ``told`` is what it said last."""
+    """The proxy, in a thread until it is left."""
 
     def __init__(self, folder: Path, *, anywhere: bool) -> None:
         allowed = [place for variable, place in LAB.items() if variable in os.environ]
         trusted = Path(os.environ.get("SSL_CERT_FILE") or SYSTEM_AUTHORITIES)
-        self._options = {
+        options = {
             "folder": str(folder),
             "allowed": allowed,
             "anywhere": anywhere,
             "trusted": str(trusted) if trusted.is_file() else None,
         }
-        self.told: dict[str, Any] = {}
-        self._problem: Exception | None = None
-        self._ready, self._stopping = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._record, daemon=True)
+        self._serving = Serving(lambda tell: _core.record_site(json.dumps(options), tell))
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What it said last."""
+        return self._serving.told or {}
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        self._ready.wait(READY_S)
-        if not self.told:
-            raise RunFailed(f"the recorder could not start: {self._problem}")
+        if not self._serving.wait():
+            raise RunFailed(f"the recorder could not start: {self._serving.problem}")
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.join(READY_S)
-
-    def _record(self) -> None:
-        try:
-            self.told = json.loads(_core.record_site(json.dumps(self._options), self._tell))
-        except (OSError, ValueError) as error:
-            self._problem = error
-        self._ready.set()
-
-    def _tell(self, text: str) -> bool:
-        self.told = json.loads(text)
-        self._ready.set()
-        return not self._stopping.is_set()
+        self._serving.stop()
 
     def environment(self, authority: Path) -> Mapping[str, str]:
         """The caller's variables with the proxy, and its authority where TLS libraries look for one."""

@@ -19,17 +19,16 @@ import socket
 import struct
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
 from airperf import _core
+from airperf.testbed.serving import Serving
 from airperf.testbed.trusting import trusting
 
 ADDRESS, MASK = "10.78.0.1", "255.255.0.0"
 SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C  # netdevice(7)
 IFF_UP = 1
-READY_S = 30.0
 FAILED = 126
 """Status of a command that could not be run, as shells have it."""
 
@@ -41,7 +40,7 @@ def main() -> int:
     loopback_up()
     forget_connections()
     names_from_here(folder)
-    host = Host(wanted["site"], wanted["options"])
+    host = Serving(lambda tell: _core.host_site(wanted["site"], json.dumps(wanted["options"]), tell))
     try:
         told = host.wait()
         if told is None:
@@ -103,40 +102,6 @@ def replace(path: str, ours: Path, text: str) -> None:
 def mount(ours: str, path: str) -> None:
     """Binds ``ours`` over ``path``."""
     subprocess.run(["mount", "--bind", "--", ours, path], check=True, stdin=subprocess.DEVNULL)
-
-
-class Host:
-    """The hosting, in a thread of its own."""
-
-    def __init__(self, site: str, options: dict[str, Any]) -> None:
-        self.told: dict[str, Any] | None = None
-        self.problem: Exception | None = None
-        self._ready, self._stopping = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._serve, args=(site, json.dumps(options)), daemon=True)
-        self._thread.start()
-
-    def _serve(self, site: str, options: str) -> None:
-        try:
-            self.told = json.loads(_core.host_site(site, options, self._tell))
-        except (OSError, ValueError) as error:
-            self.problem = error
-        self._ready.set()
-
-    def _tell(self, text: str) -> bool:
-        self.told = json.loads(text)
-        self._ready.set()
-        return not self._stopping.is_set()
-
-    def wait(self) -> dict[str, Any] | None:
-        """What the host tells first; None when it could not start."""
-        self._ready.wait(READY_S)
-        return self.told
-
-    def stop(self) -> dict[str, Any] | None:
-        """What it told last."""
-        self._stopping.set()
-        self._thread.join(READY_S)
-        return self.told
 
 
 def run(command: list[str], variables: dict[str, str]) -> int:
