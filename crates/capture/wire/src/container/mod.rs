@@ -8,7 +8,9 @@
 //!
 //! Files are read, not mapped. Reading is faster: a capture of 1.28 million records and 1 GB, in memory already, takes
 //! 0.13 s of processor time read a megabyte at a time and 0.17 s mapped (walking the headers included, one
-//! core of a cloud machine), since the megabyte stays in the cache and pages need not be mapped. And a file that
+//! core of a cloud machine), since the megabyte stays in the cache and pages need not be mapped. Windows of whole large pages
+//! are mapped at no cost, and still the analysis of 2.05 million records took 0.84 s for 0.62: where the next record begins
+//! stands in the one before, and each was a wait for memory. And a file that
 //! another program cuts short while it is mapped ends the process, mapping needs unsafe code, and a pipe cannot be
 //! mapped. Scanning takes 6 to 14 ns a record (`examples/scan.rs`).
 //!
