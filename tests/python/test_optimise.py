@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -134,6 +135,21 @@ def test_one_proxy_passes_requests_and_tunnels_and_reaches_only_the_lab(site: st
     assert (counts["tunnels"], counts["refused"], counts["replies"]) == (1, 1, 8)
 
 
+def test_one_proxy_codes_bodies_as_the_browser_takes_them_and_sends_none_that_it_has(site: str) -> None:
+    proxy = Proxy("--compress", "zstd", "--cache")
+    through = ("--proxy", f"http://{proxy.address}", f"http://{site}/text")
+    coded = curl("--header", "Accept-Encoding: gzip", "--include", *through)
+    head, _, octets = coded.partition(b"\r\n\r\n")
+    assert gzip.decompress(octets) == body("/text")
+    tag = next(line[6:] for line in head.splitlines() if line.lower().startswith(b"etag: "))
+    again = curl("--header", f"If-None-Match: {tag.decode()}", "--write-out", "%{http_code}", *through)
+    assert again == b"304"
+    assert curl(*through) == body("/text"), "who names no coding gets none"
+    counts = proxy.end()
+    assert (counts["compressed"], counts["same"], counts["replies"]) == (1, 1, 3)
+    assert counts["compressed_link_bytes"] < counts["compressed_plain_bytes"] / 20
+
+
 def in_namespace() -> None:
     """The part of the test of transparent proxies that runs in a network namespace of its own."""
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
@@ -185,7 +201,8 @@ def test_a_transparent_proxy_takes_what_was_meant_for_others_and_leaves_nothing_
     [
         (["--half", "client"], "--peer"),
         (["--peer", "127.0.0.1:1"], "--half client"),
-        (["--cache"], "client half"),
+        (["--delta"], "client half"),
+        (["--half", "server", "--cache"], "client half"),
         (["--half", "server", "--tcp", "adapted"], "client half"),
         (["--half", "client", "--peer", "127.0.0.1:1", "--udp"], "--rate and --rtt"),
         (["--half", "client", "--peer", "127.0.0.1:1", "--fec", "2"], "--udp"),

@@ -47,7 +47,7 @@ struct Wanted {
 impl Wanted {
     fn role(&self) -> Option<Role> {
         Some(match (self.half.as_deref(), self.peer) {
-            (None, None) => Role::Single,
+            (None, None) => Role::Single { compress: self.compress, cache: self.cache },
             (Some("server"), None) => Role::Server,
             (Some("client"), Some(peer)) => Role::Client(Halves {
                 peer,

@@ -26,8 +26,13 @@ _OPTIONS: list[Callable[[Any], Any]] = [
     click.option("--mode", type=click.Choice(["explicit", "transparent"]), default="explicit"),
     click.option("--half", type=click.Choice(["client", "server"]), default=None),
     click.option("--peer", default=None, help="ADDRESS:PORT of the server half."),
-    click.option("--compress", type=click.Choice(["gzip", "brotli", "zstd"]), default=None),
-    click.option("--cache", is_flag=True, help="Send no body that the client half has."),
+    click.option(
+        "--compress",
+        type=click.Choice(["gzip", "brotli", "zstd"]),
+        default=None,
+        help="Compress bodies; without halves as the browser takes them, this way if it has no preference.",
+    ),
+    click.option("--cache", is_flag=True, help="Send no body that the client half, or the browser, has."),
     click.option("--delta", is_flag=True, help="Send bodies as differences from earlier versions."),
     click.option("--push", is_flag=True, help="Send a page's objects before they are asked for."),
     click.option("--dns", is_flag=True, help="Look names up at the server half."),
@@ -45,6 +50,7 @@ NAMES = (
     "mode half peer compress cache delta push dns connections tcp rate rtt udp fec allow connect_to machine"
 ).split()
 _OF_CLIENT = ("compress", "cache", "delta", "push", "dns", "udp")
+_OF_SINGLE = ("compress", "cache")
 
 
 def switches(command: Callable[..., int]) -> Callable[..., int]:
@@ -66,7 +72,8 @@ def optimiser(listen: str, max_connections: int, wanted: Mapping[str, Any]) -> O
     half, peer, path = wanted["half"], wanted["peer"], _path(wanted)
     if (half == "client") != (peer is not None):
         raise InputError("--half client and --peer ADDRESS:PORT, where the server half is, belong together")
-    lonely = [f"--{name}" for name in _OF_CLIENT if wanted[name] and half != "client"]
+    known = {"client": _OF_CLIENT, None: _OF_SINGLE}.get(half, ())
+    lonely = [f"--{name}" for name in _OF_CLIENT if wanted[name] and name not in known]
     if lonely:
         raise InputError(f"{', '.join(lonely)}: said to the client half, which tells the server half")
     if half == "server" and (wanted["mode"] != "explicit" or wanted["tcp"] != "plain"):
@@ -187,6 +194,7 @@ def table(done: Mapping[str, Any]) -> Table:
     octets("over the link, all, both ways", "link_connections", counts["body_bytes"], link)
     octets("compressed", "compressed", counts["compressed_plain_bytes"], counts["compressed_link_bytes"])
     octets("same as before", "same", counts["same_plain_bytes"], 0)
+    octets("still good in the shared cache", "validated", counts["validated_bytes"], 0)
     octets("differences", "deltas", counts["delta_plain_bytes"], counts["delta_link_bytes"])
     plain("pushed / used / wasted / withdrawn", "pushes", "pushes_used", "pushes_wasted", "pushes_withdrawn")
     plain("names looked up / answered on the spot", "look_ups", "names_answered")

@@ -21,8 +21,8 @@ from airperf.testbed.redirect import Redirection
 class Optimiser:
     """A proxy; the switches from ``compress`` to ``repair`` are those of a client half.
 
-    ``half`` is None, ``client`` or ``server``; ``repair`` None for adaptive. ``networks``, ``hosts`` and
-    ``instead`` say what may be reached beside the lab.
+    A proxy alone has the first two. ``half`` is None, ``client`` or ``server``; ``repair`` None for
+    adaptive. ``networks``, ``hosts`` and ``instead`` say what may be reached beside the lab.
     """
 
     listen: str

@@ -3,7 +3,7 @@
 mod lab;
 
 use airperf_proxy::optimise::{Compression, Halves, Path, Repair, Role};
-use lab::{Browser, Proxy, field, halves, object, options, reach, site};
+use lab::{Browser, Proxy, SINGLE, field, halves, object, options, reach, site};
 use std::io::{Read, Write};
 
 const PATHS: [&str; 6] = ["/page", "/style.css", "/text/500", "/image/20000", "/version/1", "/text/0"];
@@ -40,7 +40,7 @@ fn bodies_come_unchanged_through_every_combination_of_switches() {
             proxies.push((Proxy::start(options), cache));
         }
     }
-    proxies.push((Proxy::start(options(Role::Single, reach(site))), false));
+    proxies.push((Proxy::start(options(SINGLE, reach(site))), false));
     for (proxy, _) in &proxies {
         load(proxy);
         load(proxy);
@@ -140,7 +140,8 @@ fn all_requests_go_at_once_and_the_link_is_one_connection() {
 fn requests_that_a_browser_pipelines_are_answered_in_order() {
     let (site, _) = site();
     let server = Proxy::server(site);
-    for proxy in [Proxy::start(options(Role::Single, reach(site))), Proxy::client(&server, |_| {})] {
+    let alone = Role::Single { compress: Some(Compression::Gzip), cache: true };
+    for proxy in [Proxy::start(options(alone, reach(site))), Proxy::client(&server, |_| {})] {
         let mut browser = proxy.browse();
         let all: String =
             (1..9).map(|n| format!("GET http://a.test/text/{n} HTTP/1.1\r\nHost: a.test\r\n\r\n")).collect();
@@ -201,7 +202,7 @@ fn bodies_of_requests_heads_and_replies_without_bodies_pass() {
     let cached = Proxy::client(&server, |half| {
         (half.cache, half.delta, half.compress) = (true, true, Some(Compression::Gzip));
     });
-    for proxy in [Proxy::start(options(Role::Single, reach(site))), cached] {
+    for proxy in [Proxy::start(options(SINGLE, reach(site))), cached] {
         let mut browser = proxy.browse();
         let body = "x".repeat(50_000);
         browser.send(&format!(
@@ -229,7 +230,7 @@ fn bodies_of_requests_heads_and_replies_without_bodies_pass() {
 fn tunnels_pass_unread_both_ways() {
     let (site, _) = site();
     let server = Proxy::server(site);
-    for proxy in [Proxy::start(options(Role::Single, reach(site))), Proxy::client(&server, |_| {})] {
+    for proxy in [Proxy::start(options(SINGLE, reach(site))), Proxy::client(&server, |_| {})] {
         let mut browser = proxy.browse();
         browser.send(&format!("CONNECT {site} HTTP/1.1\r\nHost: {site}\r\n\r\n"));
         let head = lab::read_head(&mut browser.0).unwrap();
@@ -248,7 +249,7 @@ fn tunnels_pass_unread_both_ways() {
 fn fault_37_what_is_not_the_labs_or_has_two_readings_is_refused() {
     let (site, seen) = site();
     let server = Proxy::server(site);
-    for proxy in [Proxy::start(options(Role::Single, reach(site))), Proxy::client(&server, |_| {})] {
+    for proxy in [Proxy::start(options(SINGLE, reach(site))), Proxy::client(&server, |_| {})] {
         let own = proxy.address;
         let peer = server.address;
         for (text, status) in [
@@ -271,7 +272,7 @@ fn fault_37_what_is_not_the_labs_or_has_two_readings_is_refused() {
             assert_eq!(said, status, "{text}");
         }
     }
-    let single = Proxy::start(options(Role::Single, reach(site)));
+    let single = Proxy::start(options(SINGLE, reach(site)));
     let itself = format!("http://{}/", single.address);
     assert_eq!(single.browse().get(&itself).0, 403, "it would pass requests to itself");
     assert!(seen.heads.lock().unwrap().is_empty());
@@ -281,7 +282,7 @@ fn fault_37_what_is_not_the_labs_or_has_two_readings_is_refused() {
 fn fault_37_a_request_framed_twice_reaches_the_origin_framed_once() {
     let (site, seen) = site();
     let server = Proxy::server(site);
-    for proxy in [Proxy::start(options(Role::Single, reach(site))), Proxy::client(&server, |_| {})] {
+    for proxy in [Proxy::start(options(SINGLE, reach(site))), Proxy::client(&server, |_| {})] {
         let fields = [
             "Content-Length: 4\r\nTransfer-Encoding: chunked",
             "Transfer-Encoding: chunked\r\nContent-Length: 4",

@@ -11,8 +11,14 @@ use zstd::stream::raw;
 /// Longest body that is compressed, compared, parsed or kept; a longer one passes as it is.
 pub(crate) const MOST_WHOLE: usize = 1 << 22;
 /// From here on compressing thoroughly would hold up the other streams for longer than the octets take.
-const THOROUGH: usize = 1 << 18;
+pub(crate) const THOROUGH: usize = 1 << 18;
+/// Levels of gzip, Brotli and Zstandard up to there.
+const THOROUGHLY: (u32, u32, i32) = (9, 9, 17);
+/// And for what is longer, or is compressed as it passes.
+pub(crate) const QUICKLY: (u32, u32, i32) = (6, 5, 9);
 
+/// A decoder shows nothing of a block before its end.
+pub(crate) const SMALL_BLOCKS: raw::CParameter = raw::CParameter::TargetCBlockSize(2_048);
 /// Furthest that a decoder looks back, in bits: over a body and the one that it differs from.
 const WINDOW: raw::DParameter = raw::DParameter::WindowLogMax(23);
 
@@ -26,6 +32,17 @@ pub enum Compression {
     Brotli,
     /// Zstandard.
     Zstd,
+}
+
+impl Compression {
+    /// Its name in HTTP (RFC 9110 §8.4.1, RFC 7932 §13, RFC 8878 §7.2).
+    pub(crate) fn token(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Brotli => "br",
+            Self::Zstd => "zstd",
+        }
+    }
 }
 
 /// What a body on the link is.
@@ -61,28 +78,23 @@ impl Coding {
 
 /// The body compressed, if that makes it shorter.
 pub(crate) fn compress(how: Compression, body: &[u8]) -> Option<Bytes> {
-    let thorough = body.len() <= THOROUGH;
+    let (gzip, quality, level) = if body.len() <= THOROUGH { THOROUGHLY } else { QUICKLY };
     let octets = match how {
         Compression::Gzip => {
-            let level = flate2::Compression::new(if thorough { 9 } else { 6 });
-            let mut writer = flate2::write::GzEncoder::new(Vec::new(), level);
+            let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(gzip));
             writer.write_all(body).and_then(|()| writer.finish())
         }
         Compression::Brotli => {
             let mut octets = Vec::new();
-            let quality = if thorough { 9 } else { 5 };
             let mut writer = brotli::CompressorWriter::new(&mut octets, 1 << 14, quality, 22);
             let written = writer.write_all(body);
             drop(writer);
             written.map(|()| octets)
         }
-        Compression::Zstd => {
-            zstd::bulk::Compressor::new(if thorough { 17 } else { 9 }).and_then(|mut writer| {
-                // A decoder shows nothing of a block before its end.
-                writer.set_parameter(raw::CParameter::TargetCBlockSize(2_048))?;
-                writer.compress(body)
-            })
-        }
+        Compression::Zstd => zstd::bulk::Compressor::new(level).and_then(|mut writer| {
+            writer.set_parameter(SMALL_BLOCKS)?;
+            writer.compress(body)
+        }),
     };
     octets.ok().filter(|octets| octets.len() < body.len()).map(Bytes::from)
 }

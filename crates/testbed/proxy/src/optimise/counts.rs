@@ -39,18 +39,22 @@ pub struct Counts {
     pub look_ups: u64,
     /// Browsers' look-ups answered on the spot.
     pub names_answered: u64,
-    /// Bodies sent or received compressed.
+    /// Bodies sent or received compressed, to browsers by a single proxy.
     pub compressed: u64,
     /// Octets of these bodies.
     pub compressed_plain_bytes: u64,
     /// Octets of them on the link.
     pub compressed_link_bytes: u64,
-    /// Bodies of which only a hash was sent or received.
+    /// Bodies of which only a hash was sent or received; of a single proxy, those that browsers had.
     pub same: u64,
     /// Octets of these bodies.
     pub same_plain_bytes: u64,
     /// Of these, bodies that the client half no longer had.
     pub same_missing: u64,
+    /// Bodies of the shared cache of which the origin said that they hold.
+    pub validated: u64,
+    /// Octets of these bodies, that the origin did not send.
+    pub validated_bytes: u64,
     /// Bodies sent or received as a difference from an earlier version.
     pub deltas: u64,
     /// Octets of these bodies.

@@ -69,6 +69,37 @@ where
     Ok(Gathered::Part(octets.into(), body))
 }
 
+/// A body of which the beginning is in memory.
+struct Resumed(Bytes, Flow);
+
+/// Octets of a beginning that are given at once.
+const PIECE: usize = 1 << 14;
+
+/// The body that begins with these octets and goes on as `rest`.
+pub(crate) fn resumed(start: Bytes, rest: Flow) -> Flow {
+    Box::pin(Resumed(start, rest))
+}
+
+impl Body for Resumed {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let Self(start, rest) = &mut *self;
+        if start.is_empty() {
+            return rest.as_mut().poll_frame(context);
+        }
+        Poll::Ready(Some(Ok(Frame::data(start.split_to(start.len().min(PIECE))))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty() && self.1.is_end_stream()
+    }
+}
+
 /// A body whose octets are told as they pass, and whose end is told once: whether it was whole.
 pub(crate) struct Watched<B, F: FnMut(Passed)> {
     body: B,

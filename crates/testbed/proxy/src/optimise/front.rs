@@ -8,6 +8,7 @@ use super::counts::Sums;
 use super::flow::{Flow, Passed, Watched, bare, flow};
 use super::origin::Origins;
 use super::request::{self, Asked, Door};
+use super::single::Single;
 use super::{Path, adapted};
 use crate::head;
 use crate::serve::HEAD_LIMIT;
@@ -26,7 +27,7 @@ use tokio::sync::watch;
 /// Where replies come from.
 pub(crate) enum Way {
     /// From origins near the proxy.
-    Direct(Rc<Origins>),
+    Direct(Box<Single>),
     /// Through the other half.
     Link(ClientHalf),
 }
@@ -100,15 +101,12 @@ impl Front {
         let asked = request::read(request.map(flow), door)?;
         if let Some(upgrade) = upgrade {
             return match &self.way {
-                Way::Direct(origins) => self.tunnel(origins, asked, upgrade).await,
+                Way::Direct(single) => self.tunnel(&single.origins, asked, upgrade).await,
                 Way::Link(half) => half.tunnel(asked, at, upgrade).await,
             };
         }
         let mut reply = match &self.way {
-            Way::Direct(origins) => {
-                let address = origins.find(&asked.place, at).await?;
-                origins.ask(address, asked.request).await?
-            }
+            Way::Direct(single) => single.answer(asked, at).await?,
             Way::Link(half) => half.answer(asked, at).await?,
         };
         head::strip(reply.headers_mut());

@@ -5,12 +5,13 @@
 //! browser ── front ─ client ══ link ══ server ─ origin      two halves: the slow link is between them
 //! ```
 //!
-//! Along the way of a request: `front` (browsers' connections), `request` (what may be asked), `client` (what need not
-//! cross the link), `link` (HTTP/2 between the halves, over TCP or over `datagram`), `server` (`write`: bodies as short as they get;
+//! Along the way of a request: `front` (browsers' connections), `request` (what may be asked), `single` (bodies as the browser takes
+//! them: `accepted`, `packing`, `shared`) or `client` (what need not cross the link), `link` (HTTP/2 between the halves, over TCP or over `datagram`), `server` (`write`: bodies as short as they get;
 //! `coding`, `store`), `push` (objects of a page before they are asked for: `embedded`), `origin`, `target` (where requests may go).
 //! `adapted` is what is asked of TCP; `names` answers look-ups. Reference: Chakravorty and Pratt, *WWW performance over GPRS*,
 //! MWCN 2002, and what followed it: optimisations by layer. Left out: TLS in the middle: tunnels pass unread.
 
+mod accepted;
 mod adapted;
 mod client;
 mod coding;
@@ -23,10 +24,13 @@ mod link;
 mod names;
 mod options;
 mod origin;
+mod packing;
 mod push;
 mod receive;
 mod request;
 mod server;
+mod shared;
+mod single;
 mod store;
 mod stream;
 mod target;
@@ -50,6 +54,7 @@ use link::{Line, Link, Pushes, Wants, Wire, serve_wire};
 use origin::Origins;
 use receive::Receiver;
 use server::ServerHalf;
+use single::Single;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{SocketAddr, TcpListener as StdListener, UdpSocket as StdSocket};
 use std::ops::ControlFlow;
@@ -136,7 +141,7 @@ async fn run(
     }
     accepting.abort();
     let _ = end.send(true);
-    if let Role::Single | Role::Client(_) = options.role {
+    if let Role::Single { .. } | Role::Client(_) = options.role {
         crowd.gone(ENDING).await; // the link of a server half stays open as long as there is a client half
     }
     if let Some(pushes) = pushes {
@@ -157,7 +162,10 @@ fn open(options: &Options, own: SocketAddr, sums: &Rc<Sums>) -> (Doors, Option<R
     };
     match &options.role {
         Role::Server => (Doors::Halves(ServerHalf::new(origins, sums.clone())), None),
-        Role::Single => (front(Way::Direct(origins), adapted, true), None),
+        Role::Single { compress, cache } => {
+            let single = Single::new(origins, *compress, *cache, sums.clone());
+            (front(Way::Direct(Box::new(single)), adapted, true), None)
+        }
         Role::Client(halves) => {
             let Halves { peer, compress, cache, delta, push, names_there, datagrams } = halves.clone();
             let receiver = Receiver::new(sums.clone());

@@ -13,7 +13,12 @@ use std::net::SocketAddr;
 #[derive(Clone, Debug)]
 pub enum Role {
     /// The only one.
-    Single,
+    Single {
+        /// Which coding of bodies a browser gets that takes several equally well; others get what they take.
+        compress: Option<Compression>,
+        /// Bodies that a browser has are not sent to it again, nor to the proxy those that it has.
+        cache: bool,
+    },
     /// The half near browsers.
     Client(Halves),
     /// The half near origins; the other one says what it wants.

@@ -111,7 +111,7 @@ impl ServerHalf {
 }
 
 /// Whether the octets are no text any more.
-fn is_packed(reply: &Response<()>) -> bool {
+pub(super) fn is_packed(reply: &Response<()>) -> bool {
     let field = |name| reply.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = field(CONTENT_TYPE);
     let packed = ["image/", "video/", "audio/", "font/woff", "application/zip", "application/gzip"];

@@ -97,6 +97,24 @@ fn serve(stream: TcpStream, seen: &Seen) {
                     .to_vec()
             }
             (_, "/not-modified") => b"HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n".to_vec(),
+            ("GET", "/part") => {
+                b"HTTP/1.1 206 Partial Content\r\nContent-Type: text/plain\r\nContent-Range: bytes 0-299/9999\r\nContent-Length: 300\r\n\r\n"
+                    .iter()
+                    .copied()
+                    .chain([b'x'; 300])
+                    .collect()
+            }
+            ("GET", "/drip") => {
+                let _ = drip(&stream);
+                return;
+            }
+            ("GET", path) if with(path).is_some() => {
+                let tag = field(seen.heads.lock().unwrap().last().unwrap(), "if-none-match");
+                match tag.filter(|tag| tag.contains("\"x\"") && with(path).unwrap().contains("ETag")) {
+                    Some(_) => b"HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\nX-New: 1\r\n\r\n".to_vec(),
+                    None => reply("text/plain", with(path).unwrap(), &text(500)),
+                }
+            }
             (_, "/counted") => {
                 let count = seen.asked("/counted");
                 ok("text/plain", &object(&format!("/version/{count}")).unwrap().1)
@@ -117,11 +135,34 @@ fn serve(stream: TcpStream, seen: &Seen) {
     }
 }
 
+/// What replies with a text of 500 lines say of themselves.
+pub(crate) fn with(path: &str) -> Option<&'static str> {
+    Some(match path {
+        "/tagged" => "ETag: \"x\"\r\nContent-MD5: abc\r\nAccept-Ranges: bytes\r\n",
+        "/tagged/private" => "ETag: \"x\"\r\nCache-Control: private\r\n",
+        "/fixed" => "Cache-Control: max-age=9, No-Transform\r\n",
+        "/coded" => "Content-Encoding: x-own\r\n",
+        _ => return None,
+    })
+}
+
+/// Three lines with pauses between them, and the end after another.
+fn drip(mut stream: &TcpStream) -> std::io::Result<()> {
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n")?;
+    for _ in 0..3 {
+        stream.write_all(b"5\r\nline\n\r\n")?;
+        std::thread::sleep(Duration::from_millis(400));
+    }
+    stream.write_all(b"0\r\n\r\n")
+}
+
 fn ok(kind: &str, body: &[u8]) -> Vec<u8> {
-    let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: x-hop\r\nX-Hop: 1\r\nAirperf-Coding: s\r\n\r\n",
-        body.len()
-    );
+    reply(kind, "Connection: x-hop\r\nX-Hop: 1\r\nAirperf-Coding: s\r\n", body)
+}
+
+fn reply(kind: &str, fields: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{fields}\r\n");
     [head.as_bytes(), body].concat()
 }
 
@@ -176,6 +217,9 @@ pub(crate) fn reach(site: SocketAddr) -> Reach {
     let instead: BTreeMap<_, _> = NAMES.iter().map(|name| (((*name).to_owned(), 80), site)).collect();
     Reach { instead, ..Reach::default() }
 }
+
+/// One proxy that only passes things on.
+pub(crate) const SINGLE: Role = Role::Single { compress: None, cache: false };
 
 pub(crate) fn options(role: Role, reach: Reach) -> Options {
     Options {
@@ -283,7 +327,12 @@ impl Browser {
     }
 
     pub(crate) fn ask(&mut self, url: &str) {
-        self.send(&format!("GET {url} HTTP/1.1\r\nHost: x\r\nUser-Agent: test\r\n\r\n"));
+        self.ask_with(url, "");
+    }
+
+    /// Asks with these lines in the head.
+    pub(crate) fn ask_with(&mut self, url: &str, fields: &str) {
+        self.send(&format!("GET {url} HTTP/1.1\r\nHost: x\r\nUser-Agent: test\r\n{fields}\r\n"));
     }
 
     /// Status, head and body of the next reply.
