@@ -4,7 +4,7 @@
 
 use crate::page::PageFile;
 use crate::setting::{Form, Key, MS, S, Setting, count, size, time};
-use airperf_http::browser::{BrowserConfig, Cache, LookUps, Protocol, Proxy};
+use airperf_http::browser::{BrowserConfig, Cache, LookUps, Protocol, Proxy, Way};
 use airperf_units::Duration;
 
 /// The longest path to a page.
@@ -64,7 +64,12 @@ impl Browser {
             "delta" => Cache::Delta { changed, size },
             _ => Cache::None,
         };
-        let proxy = Proxy { dual: self.proxy == "dual", cache, ..self.settings };
+        let way = match self.proxy {
+            "transparent" => Way::Transparent,
+            "dual" => Way::Dual,
+            _ => Way::Explicit,
+        };
+        let proxy = Proxy { way, cache, ..self.settings };
         BrowserConfig {
             reply_header_bytes: reply_header_bytes.max(1),
             proxy: (self.proxy != "none").then_some(proxy),
@@ -213,11 +218,11 @@ pub(crate) static BROWSER: [Key<Browser>; 25] = [
     Key::new(
         "proxy",
         Form::Word,
-        "A proxy on the far side of the link: `explicit`, named to the browser, which asks it for everything; or `dual`, with a second half beside the browser and connections between the two that stay open.",
+        "A proxy on the far side of the link: `transparent`, unknown to the browser, in the place of every server without TLS; `explicit`, named to the browser, which asks it for everything; or `dual`, with a second half beside the browser and connections between the two that stay open.",
         |browser: &Browser| Setting::Word(browser.proxy),
         |browser, s| browser.proxy = s.word().unwrap_or("none"),
     )
-    .words(&["none", "explicit", "dual"]),
+    .words(&["none", "transparent", "explicit", "dual"]),
     Key::new(
         "proxy_connections",
         count(1, 100),

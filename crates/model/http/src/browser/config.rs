@@ -60,8 +60,8 @@ pub struct BrowserConfig {
 /// A proxy beyond the slow link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Proxy {
-    /// Whether it has a second half beside the browser, and connections between the two that stay open.
-    pub dual: bool,
+    /// How browsers come to it.
+    pub way: Way,
     /// Connections between the halves.
     pub connections: u32,
     /// Whether bodies are compressed.
@@ -72,6 +72,18 @@ pub struct Proxy {
     pub cache: Cache,
     /// Whether embedded objects are sent before they are asked for.
     pub push: bool,
+}
+
+/// How browsers come to a proxy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// They do not know of it: it answers in the place of every server that is not spoken to over TLS.
+    Transparent,
+    /// They ask it for everything.
+    #[default]
+    Explicit,
+    /// It has a second half beside the browser, and connections between the two that stay open.
+    Dual,
 }
 
 /// What is kept between visits by the half beside the browser.
@@ -132,7 +144,7 @@ impl Default for Proxy {
     /// One proxy that does nothing but stand there.
     fn default() -> Self {
         Self {
-            dual: false,
+            way: Way::Explicit,
             connections: 1,
             compress: false,
             header_bytes: (60, 40),
@@ -155,7 +167,7 @@ impl BrowserConfig {
             Cache::Hash { changed } => share(changed),
             Cache::Delta { changed, size } => share(changed) && share(size),
         };
-        let single = self.proxy.is_some_and(|proxy| !proxy.dual);
+        let single = self.proxy.is_some_and(|proxy| proxy.way != Way::Dual);
         let rules = [
             (self.connections >= 1, "a browser has a connection"),
             (self.connections_in_all >= 1, "a browser has a connection"),
@@ -188,10 +200,15 @@ impl BrowserConfig {
 
     /// Whether requests to a host share connections with frames.
     pub(super) fn frames(&self, tls: bool) -> bool {
-        self.is_dual() || (self.proxy.is_none() && self.protocol == Protocol::Http2 && tls)
+        self.is_dual() || (!self.knows_proxy() && self.protocol == Protocol::Http2 && tls)
+    }
+
+    /// Whether a proxy that the browser knows of is asked in place of all servers.
+    pub(super) fn knows_proxy(&self) -> bool {
+        self.proxy.is_some_and(|proxy| proxy.way != Way::Transparent)
     }
 
     pub(super) fn is_dual(&self) -> bool {
-        self.proxy.is_some_and(|proxy| proxy.dual)
+        self.proxy.is_some_and(|proxy| proxy.way == Way::Dual)
     }
 }

@@ -8,7 +8,7 @@ mod lane;
 mod load;
 mod page;
 
-pub use config::{BrowserConfig, Cache, LookUps, Protocol, Proxy};
+pub use config::{BrowserConfig, Cache, LookUps, Protocol, Proxy, Way};
 pub use load::{Action, Outcome, PageLoad, Seen};
 pub use page::{Host, Object, Page};
 

@@ -182,7 +182,28 @@ fn frames_share_one_connection_and_tls_costs_a_round_trip() {
 }
 
 fn dual() -> BrowserConfig {
-    BrowserConfig { proxy: Some(Proxy { dual: true, ..Proxy::default() }), ..BrowserConfig::default() }
+    BrowserConfig { proxy: Some(Proxy { way: Way::Dual, ..Proxy::default() }), ..BrowserConfig::default() }
+}
+
+#[test]
+fn a_proxy_that_nobody_knows_of_saves_octets_and_nothing_else() {
+    let through = |tls, proxy: Option<Proxy>, protocol| {
+        let loaded = load(BrowserConfig { protocol, proxy, ..BrowserConfig::default() }, page(tls), None);
+        let received: u32 = loaded.load.objects().iter().map(|seen| seen.received).sum();
+        ((loaded.time_ms(), loaded.opened(), loaded.asked()), received)
+    };
+    let transparent = Proxy { way: Way::Transparent, compress: true, ..Proxy::default() };
+    for protocol in [Protocol::Http10, Protocol::Http11, Protocol::Http2] {
+        let (plain, received) = through(false, None, protocol);
+        assert_eq!(received, 2500 + 5 * 259);
+        assert_eq!(through(false, Some(transparent), protocol), (plain, 1250 + 5 * 259), "{protocol:?}");
+        let encrypted = through(true, None, protocol);
+        assert_eq!(
+            through(true, Some(transparent), protocol),
+            encrypted,
+            "what it cannot read it leaves alone"
+        );
+    }
 }
 
 #[test]
@@ -206,7 +227,8 @@ fn pushed_objects_are_not_asked_for() {
 #[test]
 fn what_compression_and_caches_leave_is_what_is_sent() {
     let received = |proxy: Proxy| -> u32 {
-        let config = BrowserConfig { proxy: Some(Proxy { dual: true, ..proxy }), ..BrowserConfig::default() };
+        let config =
+            BrowserConfig { proxy: Some(Proxy { way: Way::Dual, ..proxy }), ..BrowserConfig::default() };
         let loaded = load(config, page(false), None);
         loaded.load.objects().iter().map(|seen| seen.received).sum()
     };

@@ -7,7 +7,7 @@ use airperf_units::Time;
 
 impl PageLoad {
     pub(super) fn server_of(&self, object: u32) -> u32 {
-        match self.config.one_server || self.config.proxy.is_some() {
+        match self.config.one_server || self.config.knows_proxy() {
             true => self.page.objects[0].host,
             false => self.page.objects[object as usize].host,
         }
@@ -35,7 +35,7 @@ impl PageLoad {
             LookUps::None => true,
         };
         let name = &mut self.names[server as usize];
-        if told || self.config.proxy.is_some() {
+        if told || self.config.knows_proxy() {
             return true;
         }
         if *name == Name::Unknown {
@@ -121,7 +121,7 @@ impl PageLoad {
     }
 
     fn ask(&mut self, now: Time, lane: u32, object: u32) {
-        let dual = self.config.proxy.filter(|proxy| proxy.dual);
+        let dual = self.config.proxy.filter(|_| self.config.is_dual());
         let frame = if self.lanes[lane as usize].frames { FRAME_HEADER_BYTES } else { 0 };
         let bytes = dual.map_or(self.config.request_bytes, |proxy| proxy.header_bytes.0) + frame;
         let reply_bytes = self.reply_bytes(object);
@@ -136,7 +136,7 @@ impl PageLoad {
     }
 
     pub(super) fn reply_header_bytes(&self) -> u32 {
-        let dual = self.config.proxy.filter(|proxy| proxy.dual);
+        let dual = self.config.proxy.filter(|_| self.config.is_dual());
         dual.map_or(self.config.reply_header_bytes, |proxy| proxy.header_bytes.1)
     }
 
@@ -144,7 +144,9 @@ impl PageLoad {
     pub(super) fn reply_bytes(&self, object: u32) -> u32 {
         let one = &self.page.objects[object as usize];
         let header = self.reply_header_bytes();
-        let Some(proxy) = self.config.proxy else { return header + one.bytes };
+        // What is encrypted passes a proxy that nobody knows of.
+        let unread = self.page.hosts[self.server_of(object) as usize].tls && !self.config.knows_proxy();
+        let Some(proxy) = self.config.proxy.filter(|_| !unread) else { return header + one.bytes };
         let body = if proxy.compress { one.packed_bytes } else { one.bytes };
         let unchanged = self.unchanged[object as usize];
         header

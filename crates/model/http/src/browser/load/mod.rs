@@ -210,7 +210,7 @@ impl PageLoad {
     /// Whether a connection's octets are those of HTTP/1 as it is.
     pub fn is_plain(&self, lane: u32) -> bool {
         let lane = &self.lanes[lane as usize];
-        !lane.frames && (self.config.proxy.is_some() || !self.page.hosts[lane.server as usize].tls)
+        !lane.frames && (self.config.knows_proxy() || !self.page.hosts[lane.server as usize].tls)
     }
 
     /// When [`Self::on_timer`] is needed.
@@ -275,7 +275,7 @@ impl PageLoad {
     /// A connection's handshake is complete.
     pub fn connected(&mut self, now: Time, lane: u32) {
         let one = &mut self.lanes[lane as usize];
-        let tls = self.page.hosts[one.server as usize].tls && self.config.proxy.is_none();
+        let tls = self.page.hosts[one.server as usize].tls && !self.config.knows_proxy();
         if tls {
             one.phase = Phase::Greeting;
             one.up.write(What::Greeting, TLS_HELLO_BYTES);
