@@ -33,8 +33,9 @@ ALLOWED: dict[str, set[str]] = {
     # emu reads the schedule of the workload and has no TCP or HTTP of its own.
     "emu": {"units", "clock", "link", "wifi", "wwan", "workload", "scenario", "record", "wire", "analyze"},
     "load": {"units", "clock", "workload", "record"},
-    # The proxy has the admission policy of the model, so that what was simulated is what runs.
-    "proxy": {"units", "http"},
+    # The proxy has the admission policy of the model, so that what was simulated is what runs, and the
+    # private authority of hosted sites.
+    "proxy": {"units", "http", "host"},
     # What was recorded is served as it was: no model has a part in it.
     "host": set(),
     "python": {

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -64,12 +65,13 @@ def site() -> Iterator[str]:
 class Proxy:
     """A running proxy."""
 
-    def __init__(self, *arguments: str, listen: str = "127.0.0.1:0") -> None:
+    def __init__(self, *arguments: str, listen: str = "127.0.0.1:0", **variables: str) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "airperf", "proxy", "--listen", listen, "--json", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env=os.environ | variables,
         )
         assert self.process.stderr is not None
         said = ""
@@ -150,6 +152,31 @@ def test_one_proxy_codes_bodies_as_the_browser_takes_them_and_sends_none_that_it
     assert counts["compressed_link_bytes"] < counts["compressed_plain_bytes"] / 20
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl for a server's certificate")
+def test_who_trusts_its_authority_gets_https_pages_through_it(tmp_path: Path) -> None:
+    certificate, key, authority = tmp_path / "certificate", tmp_path / "key", tmp_path / "ca.pem"
+    made = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=site -addext".split()
+    names = ["subjectAltName=DNS:www.site.test", "-addext", "basicConstraints=critical,CA:FALSE"]
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*made, *names, *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        there = f"www.site.test:443=127.0.0.1:{server.server_address[1]}"
+        wanted = ("--compress", "gzip", "--intercept", str(authority), "--connect-to", there)
+        proxy = Proxy(*wanted, SSL_CERT_FILE=str(certificate))
+        through = ("--proxy", f"http://{proxy.address}", "https://www.site.test/text")
+        coded = curl("--cacert", str(authority), "--header", "Accept-Encoding: gzip", *through)
+        assert gzip.decompress(coded) == body("/text")
+        with pytest.raises(subprocess.CalledProcessError):
+            curl(*through)
+        counts = proxy.end()
+        server.shutdown()
+    assert (counts["intercepted"], counts["failed"], counts["compressed"], counts["tunnels"]) == (1, 1, 1, 0)
+
+
 def in_namespace() -> None:
     """The part of the test of transparent proxies that runs in a network namespace of its own."""
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
@@ -207,6 +234,8 @@ def test_a_transparent_proxy_takes_what_was_meant_for_others_and_leaves_nothing_
         (["--half", "client", "--peer", "127.0.0.1:1", "--udp"], "--rate and --rtt"),
         (["--half", "client", "--peer", "127.0.0.1:1", "--fec", "2"], "--udp"),
         (["--rate", "1Mbit/s"], "belong together"),
+        (["--intercept", str(HERE)], "already"),
+        (["--half", "server", "--intercept", "/nowhere/ca.pem"], "ask it for tunnels"),
         (["--rate", "1Mb", "--rtt", "1s"], "kbit/s"),
         (["--allow", "a b"], "network"),
         (["--connect-to", "a:0=127.0.0.1:80"], "HOST:PORT"),

@@ -4,6 +4,7 @@
 //! a transparent one.
 
 use crate::tell::Tell;
+use airperf_host::Authority;
 use airperf_proxy::optimise::{
     Compression, Halves, Network, Optimised, Options, Path, Reach, Repair, Role, in_own_namespace, optimise,
 };
@@ -12,6 +13,8 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Adds the functions to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -41,6 +44,8 @@ struct Wanted {
     networks: Vec<(IpAddr, u8)>,
     hosts: Vec<String>,
     instead: Vec<(String, u16, SocketAddr)>,
+    intercept: bool,
+    trusted: Option<PathBuf>,
     mark: Option<u32>,
 }
 
@@ -62,7 +67,7 @@ impl Wanted {
         })
     }
 
-    fn options(self) -> Option<Options> {
+    fn options(self, intercept: Option<Arc<Authority>>) -> Option<Options> {
         let role = self.role()?;
         if self.path.is_none() && (self.adapt_tcp || self.datagrams) {
             return None;
@@ -83,6 +88,8 @@ impl Wanted {
                 hosts: self.hosts.into_iter().collect(),
                 instead: self.instead.into_iter().map(|(host, port, at)| ((host, port), at)).collect(),
             },
+            intercept,
+            trusted: self.trusted,
             mark: self.mark,
         })
     }
@@ -96,9 +103,12 @@ impl Wanted {
 ///         "connections" (to each origin, or of the link), "max_connections"; "compress" (null, "gzip", "brotli" or
 ///         "zstd"), "cache", "delta", "push", "dns"; "path" (null, or "rate_bps" and "rtt_ms"), "adapt_tcp",
 ///         "datagrams", "repair" (null for adaptive, or per 16 pieces); "networks" ([address, bits]), "hosts" and
-///         "instead" ([host, port, address:port]) that may be reached; "mark" (null, or of packets sent).
-///     tell: Called four times a second with JSON: "listen" and "names_at" (the addresses in use), "elapsed_s",
-///         "open", "tcp" and "counts"; returns whether to go on. What it raises ends the proxy and is raised again
+///         "instead" ([host, port, address:port]) that may be reached; "intercept" (whether it answers the TLS of
+///         tunnels); "trusted" (null, or the file of the authorities that origins are believed by); "mark" (null,
+///         or of packets sent).
+///     tell: Called four times a second with JSON: "listen" and "names_at" (the addresses in use), "authority"
+///         and "key_hash" (null, or its certificate as PEM and the SHA-256 of its key), "elapsed_s", "open", "tcp"
+///         and "counts"; returns whether to go on. What it raises ends the proxy and is raised again
 ///         here.
 ///
 /// Returns:
@@ -117,12 +127,21 @@ fn run_optimiser(py: Python<'_>, options: &str, tell: Py<PyAny>) -> PyResult<Str
     let listen = listener.local_addr()?;
     let names = wanted.names_at.map(UdpSocket::bind).transpose()?;
     let names_at = names.as_ref().map(UdpSocket::local_addr).transpose()?.map(|at| at.to_string());
-    let options = wanted.options().ok_or_else(|| bad(&"no such proxy"))?;
+    let authority = if wanted.intercept {
+        Some(Arc::new(Authority::new().map_err(|error| PyOSError::new_err(error.to_string()))?))
+    } else {
+        None
+    };
+    let key_hash = authority.as_ref().map(|authority| hexadecimal(&authority.key_hash()));
+    let pem = authority.as_ref().map(|authority| authority.pem());
+    let options = wanted.options(authority).ok_or_else(|| bad(&"no such proxy"))?;
     let text = |now: &Optimised| {
         let Optimised { elapsed_s, open, tcp, counts } = now;
         json!({
             "listen": listen.to_string(),
             "names_at": names_at,
+            "authority": pem,
+            "key_hash": key_hash,
             "elapsed_s": elapsed_s,
             "open": open,
             "tcp": tcp,
@@ -137,6 +156,10 @@ fn run_optimiser(py: Python<'_>, options: &str, tell: Py<PyAny>) -> PyResult<Str
         (None, Ok(done)) => Ok(text(&done)),
         (None, Err(error)) => Err(PyOSError::new_err(error.to_string())),
     }
+}
+
+fn hexadecimal(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 /// Whether this process has a network namespace that is not the machine's.

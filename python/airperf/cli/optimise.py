@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -44,10 +45,19 @@ _OPTIONS: list[Callable[[Any], Any]] = [
     click.option("--fec", default=None, metavar="adaptive|N", help="Repairs per 16 datagrams."),
     click.option("--allow", multiple=True, metavar="NAME|NETWORK", help="May be reached, too."),
     click.option("--connect-to", multiple=True, metavar="HOST:PORT=ADDRESS:PORT"),
+    click.option(
+        "--intercept",
+        type=click.Path(path_type=Path),
+        default=None,
+        metavar="FILE",
+        help="READ https: answer TLS in the servers' place. Whoever trusts the certificate written to FILE "
+        "(made for this run) shows this proxy all that it sends and gets. For browsers of the lab only.",
+    ),
     click.option("--machine", is_flag=True, help="Redirect in the machine's own namespace."),
 ]
 NAMES = (
-    "mode half peer compress cache delta push dns connections tcp rate rtt udp fec allow connect_to machine"
+    "mode half peer compress cache delta push dns connections tcp rate rtt udp fec allow connect_to "
+    "intercept machine"
 ).split()
 _OF_CLIENT = ("compress", "cache", "delta", "push", "dns", "udp")
 _OF_SINGLE = ("compress", "cache")
@@ -83,6 +93,10 @@ def optimiser(listen: str, max_connections: int, wanted: Mapping[str, Any]) -> O
     if (wanted["udp"] or wanted["tcp"] == "adapted") and path is None:
         raise InputError("--udp and --tcp adapted need --rate and --rtt of the slow link")
     transparent = wanted["mode"] == "transparent"
+    if wanted["intercept"] is not None and (half == "server" or transparent):
+        raise InputError("--intercept is for the proxy that browsers know of: they ask it for tunnels")
+    if wanted["intercept"] is not None and wanted["intercept"].exists():
+        raise InputError(f"--intercept {wanted['intercept']}: there is such a file already")
     if transparent and not wanted["machine"] and not in_own_namespace():
         raise InputError(
             "--mode transparent would redirect this machine's own connections; run it in a network namespace "
@@ -105,6 +119,7 @@ def optimiser(listen: str, max_connections: int, wanted: Mapping[str, Any]) -> O
         networks=networks,
         hosts=hosts,
         instead=[_instead(text) for text in wanted["connect_to"]],
+        intercept=wanted["intercept"],
     )
 
 
@@ -156,6 +171,8 @@ def serve(wanted: Optimiser, duration_s: float | None, as_json: bool) -> int:
             if not began:
                 began = True
                 say(f"serving on {now['listen']}: {_kind(wanted)}")
+                if wanted.intercept is not None:
+                    say(f"READING https of whoever trusts {wanted.intercept}")
             counts = now["counts"]
             status.update(f"{counts['requests']} requests, {now['open']} connections")
 
@@ -198,7 +215,7 @@ def table(done: Mapping[str, Any]) -> Table:
     octets("differences", "deltas", counts["delta_plain_bytes"], counts["delta_link_bytes"])
     plain("pushed / used / wasted / withdrawn", "pushes", "pushes_used", "pushes_wasted", "pushes_withdrawn")
     plain("names looked up / answered on the spot", "look_ups", "names_answered")
-    plain("tunnels", "tunnels")
+    plain("tunnels / read", "tunnels", "intercepted")
     plain("datagrams / sent again / repairs / repaired", *_DATAGRAMS)
     if done["tcp"]:
         kept = "kept" if done["tcp"]["keeps_window_when_idle"] else "not kept when idle"

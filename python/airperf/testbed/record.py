@@ -21,11 +21,10 @@ from airperf.errors import InputError, Interrupted, RunFailed
 from airperf.testbed.browser import Wanted
 from airperf.testbed.interrupt import Interrupts
 from airperf.testbed.serving import Serving
-from airperf.testbed.trusting import spki, trusting
+from airperf.testbed.trusting import spki, trusted_authorities, trusting
 
 LAB = {"AIRPERF_CA": ("10.78.0.0", 16), "AIRPERF_OUTSIDE": ("100.64.0.0", 10)}
 """Networks of a lab, each known by the variable that it gives to commands in it."""
-SYSTEM_AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
 
 
@@ -64,12 +63,12 @@ class Recorder:
 
     def __init__(self, folder: Path, *, anywhere: bool) -> None:
         allowed = [place for variable, place in LAB.items() if variable in os.environ]
-        trusted = Path(os.environ.get("SSL_CERT_FILE") or SYSTEM_AUTHORITIES)
+        trusted = trusted_authorities()
         options = {
             "folder": str(folder),
             "allowed": allowed,
             "anywhere": anywhere,
-            "trusted": str(trusted) if trusted.is_file() else None,
+            "trusted": None if trusted is None else str(trusted),
         }
         self._serving = Serving(lambda tell: _core.record_site(json.dumps(options), tell))
 

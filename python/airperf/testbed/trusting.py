@@ -13,6 +13,15 @@ NAMES = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA
 """Where TLS libraries look for the authorities that they trust."""
 
 
+SYSTEM_AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
+
+
+def trusted_authorities() -> Path | None:
+    """The file of authorities by which servers are believed: the caller's own, or the system's."""
+    trusted = Path(os.environ.get("SSL_CERT_FILE") or SYSTEM_AUTHORITIES)
+    return trusted if trusted.is_file() else None
+
+
 def spki(key_hash: str) -> str:
     """A key's SHA-256 as Chromium's option has it, from hexadecimal."""
     return base64.b64encode(bytes.fromhex(key_hash)).decode()

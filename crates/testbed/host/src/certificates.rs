@@ -1,20 +1,24 @@
 //! A private certificate authority and the certificates that it signs, one for each name.
 //!
-//! Made anew for every hosting and valid for 30 days: nobody should come to trust it. References: RFC 5280, RFC 6066
+//! Made anew for every hosting and valid for 30 days: nobody should come to trust it. And the other side of whoever answers in
+//! the place of a server: believing that server. References: RFC 5280, RFC 6066
 //! §3 (the client says whom it wants, and gets that name's certificate). Left out: revocation.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
     PublicKeyData,
 };
-use rustls::ServerConfig;
 use rustls::crypto::ring;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use sha2::{Digest, Sha256};
 
 /// Why a certificate could not be made.
@@ -84,8 +88,11 @@ impl Authority {
         Ok(CertifiedKey::new(chain, ring::sign::any_supported_type(&private)?))
     }
 
-    /// The TLS side of a server that answers for these names.
-    pub(crate) fn server<'a>(
+    /// The TLS side of a server that answers for these names, over HTTP/2 or HTTP/1.1, or over the latter alone.
+    ///
+    /// # Errors
+    /// [`CertificateError`] for a name that no certificate can carry.
+    pub fn server<'a>(
         &self,
         names: impl Iterator<Item = &'a str>,
         http2: bool,
@@ -101,6 +108,30 @@ impl Authority {
             if http2 { vec![b"h2".into(), b"http/1.1".into()] } else { vec![b"http/1.1".into()] };
         Ok(config)
     }
+}
+
+/// How servers are asked over TLS: they are believed by the authorities of this file (PEM), or by nobody.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn believing(trusted: Option<&Path>) -> io::Result<ClientConfig> {
+    let odd = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
+    let mut roots = RootCertStore::empty();
+    if let Some(path) = trusted {
+        let named = |error: &dyn std::fmt::Display| odd(&format_args!("{}: {error}", path.display()));
+        let certificates = CertificateDer::pem_file_iter(path).map_err(|error| named(&error))?;
+        for certificate in certificates {
+            // A store of many authorities may have some that this library does not understand.
+            let _ = roots.add(certificate.map_err(|error| named(&error))?);
+        }
+    }
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| odd(&error))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(config)
 }
 
 fn valid(mut wanted: CertificateParams) -> CertificateParams {

@@ -14,7 +14,7 @@ mod rewrite;
 mod serve;
 mod site;
 
-pub use certificates::{Authority, CertificateError};
+pub use certificates::{Authority, CertificateError, believing};
 pub use matching::{Found, Matching};
 pub use record::{RecordOptions, Recorded, record};
 pub use serve::{Counts, HostError, Options, Told, serve};

@@ -11,7 +11,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,14 +24,12 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::ServerName;
 use serde::Serialize;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::certificates::Authority;
+use crate::certificates::{Authority, believing};
 use crate::serve::HostError;
 
 /// How often the caller hears how it goes, and can end it.
@@ -141,7 +139,8 @@ impl Recorder {
     fn new(options: RecordOptions) -> Result<Self, HostError> {
         let file =
             std::fs::File::create_new(options.folder.join("exchanges.jsonl")).map_err(HostError::Start)?;
-        let connector = TlsConnector::from(Arc::new(client(options.trusted.as_deref())?));
+        let connector =
+            TlsConnector::from(Arc::new(believing(options.trusted.as_deref()).map_err(HostError::Start)?));
         Ok(Self {
             options,
             authority: Authority::new()?,
@@ -393,25 +392,4 @@ impl Recorder {
         });
         Response::new(Full::default())
     }
-}
-
-/// How servers are asked over TLS: they are believed by the authorities of this file, or by nobody.
-fn client(trusted: Option<&Path>) -> Result<ClientConfig, HostError> {
-    let odd = |error: &dyn std::fmt::Display| HostError::Start(io::Error::other(error.to_string()));
-    let mut roots = RootCertStore::empty();
-    if let Some(path) = trusted {
-        let named = |error: &dyn std::fmt::Display| odd(&format_args!("{}: {error}", path.display()));
-        let certificates = CertificateDer::pem_file_iter(path).map_err(|error| named(&error))?;
-        for certificate in certificates {
-            // A store of many authorities may have some that this library does not understand.
-            let _ = roots.add(certificate.map_err(|error| named(&error))?);
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| odd(&error))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(config)
 }

@@ -4,7 +4,7 @@
 //! asking the origin: whether a copy is still good is the origin's to say.
 
 use super::counts::Sums;
-use super::flow::{Flow, bare, whole};
+use super::flow::{Flow, opened, whole};
 use super::link::{Link, Pushes, outward};
 use super::receive::Receiver;
 use super::request::Asked;
@@ -83,8 +83,6 @@ impl ClientHalf {
             }
             drop(used);
         });
-        let mut reply = bare(StatusCode::OK);
-        reply.headers_mut().clear();
-        Ok(reply)
+        Ok(opened())
     }
 }

@@ -21,6 +21,8 @@ pub struct Counts {
     pub failed: u64,
     /// CONNECT tunnels opened.
     pub tunnels: u64,
+    /// Tunnels whose TLS was answered here.
+    pub intercepted: u64,
     /// Octets of bodies as browsers and origins have them.
     pub body_bytes: u64,
     /// Connections opened or taken for the link.

@@ -24,7 +24,8 @@ fn is_css(kind: &str) -> bool {
     kind.starts_with("text/css")
 }
 
-/// URLs of objects that belong to `body`, in its order, each once; those with scheme http only, without fragments.
+/// URLs of objects that belong to `body`, in its order, each once; those with the scheme of `url` only, without fragments: what a page without
+/// TLS embeds with it goes through a tunnel, and the reverse no browser fetches.
 pub(crate) fn embedded(kind: &str, url: &str, body: &[u8]) -> Vec<Url> {
     let Ok(base) = Url::parse(url) else { return Vec::new() };
     let mut found = Found { itself: base.clone(), base, seen: BTreeSet::new(), urls: Vec::new() };
@@ -48,7 +49,7 @@ impl Found {
         let reference = reference.trim();
         let Ok(mut url) = self.base.join(reference) else { return };
         url.set_fragment(None);
-        let wanted = !reference.is_empty() && url.scheme() == "http" && url != self.itself;
+        let wanted = !reference.is_empty() && url.scheme() == self.itself.scheme() && url != self.itself;
         if wanted && self.urls.len() < MOST && self.seen.insert(url.clone()) {
             self.urls.push(url);
         }

@@ -39,6 +39,11 @@ pub(crate) fn bare(status: StatusCode) -> Response<Flow> {
     reply
 }
 
+/// The reply that opens a tunnel.
+pub(crate) fn opened() -> Response<Flow> {
+    Response::new(Box::pin(Empty::new().map_err(Into::into)) as Flow)
+}
+
 /// A body taken into memory as far as it came.
 #[derive(Debug)]
 pub(crate) enum Gathered<B> {

@@ -1,11 +1,13 @@
 //! Browsers' side of a proxy: connections, requests, tunnels.
 //!
 //! Reference: RFC 9112 §9.3.2: requests that a browser pipelines are answered in order, and replies are flushed together; while one
-//! leaves the kernel the next is being fetched. Left out: reading HTTP/2 or TLS of browsers: a tunnel passes it.
+//! leaves the kernel the next is being fetched. Left out: HTTP/2 of browsers outside of
+//! tunnels, which is for `intercept` to read.
 
 use super::client::ClientHalf;
 use super::counts::Sums;
-use super::flow::{Flow, Passed, Watched, bare, flow};
+use super::flow::{Flow, Passed, Watched, bare, flow, opened};
+use super::intercept::Intercept;
 use super::origin::Origins;
 use super::request::{self, Asked, Door};
 use super::single::Single;
@@ -24,6 +26,9 @@ use std::rc::Rc;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
+/// The port whose tunnels hold TLS and HTTP within.
+const HTTPS: u16 = 443;
+
 /// Where replies come from.
 pub(crate) enum Way {
     /// From origins near the proxy.
@@ -41,6 +46,8 @@ pub(crate) struct Front {
     pub(crate) believes_address: bool,
     /// The slow link, if it is between browsers and here.
     pub(crate) path: Option<Path>,
+    /// Answers the TLS of tunnels, where that is wanted.
+    pub(crate) intercept: Option<Intercept>,
     pub(crate) sums: Rc<Sums>,
 }
 
@@ -55,7 +62,11 @@ impl Front {
         let meant = self.transparent.then(|| meant_for(&stream)).flatten();
         let service = service_fn(move |request| {
             let front = self.clone();
-            async move { Ok::<_, Infallible>(front.answer(request, meant).await) }
+            async move {
+                let door = meant.map_or(Door::Proxy, |address| Door::Origin(address.port()));
+                let at = meant.filter(|_| front.believes_address);
+                Ok::<_, Infallible>(front.answer(request, &door, at).await)
+            }
         });
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT).pipeline_flush(true);
@@ -74,13 +85,14 @@ impl Front {
         .await;
     }
 
-    async fn answer(&self, request: Request<Incoming>, meant: Option<SocketAddr>) -> Response<Flow> {
+    /// The reply to a request that came in by `door`; `at` is where its browser took the origin to be.
+    pub(crate) async fn answer(
+        self: &Rc<Self>,
+        request: Request<Incoming>,
+        door: &Door,
+        at: Option<SocketAddr>,
+    ) -> Response<Flow> {
         self.sums.add(|counts| counts.requests += 1);
-        let door = match meant {
-            Some(address) => Door::Origin(address.port()),
-            None => Door::Proxy,
-        };
-        let at = meant.filter(|_| self.believes_address);
         match self.reply(request, door, at).await {
             Ok(reply) => reply,
             Err(status) => {
@@ -92,14 +104,18 @@ impl Front {
     }
 
     async fn reply(
-        &self,
+        self: &Rc<Self>,
         mut request: Request<Incoming>,
-        door: Door,
+        door: &Door,
         at: Option<SocketAddr>,
     ) -> Result<Response<Flow>, StatusCode> {
         let upgrade = (*request.method() == Method::CONNECT).then(|| hyper::upgrade::on(&mut request));
         let asked = request::read(request.map(flow), door)?;
         if let Some(upgrade) = upgrade {
+            if self.intercept.is_some() && asked.place.port == HTTPS {
+                tokio::task::spawn_local(self.clone().inside(upgrade, asked.place));
+                return Ok(opened());
+            }
             return match &self.way {
                 Way::Direct(single) => self.tunnel(&single.origins, asked, upgrade).await,
                 Way::Link(half) => half.tunnel(asked, at, upgrade).await,
@@ -138,9 +154,7 @@ impl Front {
                 }
             }
         });
-        let mut reply = bare(StatusCode::OK);
-        reply.headers_mut().clear();
-        Ok(reply)
+        Ok(opened())
     }
 }
 

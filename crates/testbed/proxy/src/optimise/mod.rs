@@ -9,7 +9,8 @@
 //! them: `accepted`, `packing`, `shared`) or `client` (what need not cross the link), `link` (HTTP/2 between the halves, over TCP or over `datagram`), `server` (`write`: bodies as short as they get;
 //! `coding`, `store`), `push` (objects of a page before they are asked for: `embedded`), `origin`, `target` (where requests may go).
 //! `adapted` is what is asked of TCP; `names` answers look-ups. Reference: Chakravorty and Pratt, *WWW performance over GPRS*,
-//! MWCN 2002, and what followed it: optimisations by layer. Left out: TLS in the middle: tunnels pass unread.
+//! MWCN 2002, and what followed it: optimisations by layer. `intercept` answers the
+//! TLS of tunnels where that is wanted; others pass unread. Left out: upgrades (WebSocket).
 
 mod accepted;
 mod adapted;
@@ -20,6 +21,7 @@ mod datagram;
 mod embedded;
 mod flow;
 mod front;
+mod intercept;
 mod link;
 mod names;
 mod options;
@@ -50,6 +52,7 @@ use crate::serve::{ENDING, TELL_EVERY};
 use client::ClientHalf;
 use counts::Sums;
 use front::{Front, Way};
+use intercept::Intercept;
 use link::{Line, Link, Pushes, Wants, Wire, serve_wire};
 use origin::Origins;
 use receive::Receiver;
@@ -59,11 +62,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::{SocketAddr, TcpListener as StdListener, UdpSocket as StdSocket};
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 use target::Names;
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
+use tokio_rustls::TlsConnector;
 
 /// What clients connect to.
 enum Doors {
@@ -87,6 +92,7 @@ pub fn optimise(
     if let Some(names) = &names {
         names.set_nonblocking(true)?;
     }
+    let connector = TlsConnector::from(Arc::new(airperf_host::believing(options.trusted.as_deref())?));
     let local = LocalSet::new();
     local.block_on(&runtime, async move {
         let own = listener.local_addr()?;
@@ -97,7 +103,7 @@ pub fn optimise(
         };
         let names = names.map(UdpSocket::from_std).transpose()?;
         let sockets = Sockets { listener: TcpListener::from_std(listener)?, datagrams, names };
-        Ok(run(sockets, own, options, tell).await)
+        Ok(run(sockets, own, (options, connector), tell).await)
     })
 }
 
@@ -110,7 +116,7 @@ struct Sockets {
 async fn run(
     sockets: Sockets,
     own: SocketAddr,
-    options: Options,
+    (options, connector): (Options, TlsConnector),
     tell: &mut dyn FnMut(Optimised) -> ControlFlow<()>,
 ) -> Optimised {
     let began = Instant::now();
@@ -120,7 +126,7 @@ async fn run(
         window_bytes: path.window_bytes(),
         keeps_window_when_idle: adapted::keep_window_when_idle(),
     });
-    let (doors, pushes) = open(&options, own, &sums);
+    let (doors, pushes) = open(&options, own, connector, &sums);
     let (end, ending) = watch::channel(false);
     if let Some(names) = sockets.names {
         tokio::task::spawn_local(names::answer_all(names, sums.clone()));
@@ -151,14 +157,21 @@ async fn run(
 }
 
 /// Builds the parts of a proxy along the way of a request.
-fn open(options: &Options, own: SocketAddr, sums: &Rc<Sums>) -> (Doors, Option<Rc<Pushes>>) {
+fn open(
+    options: &Options,
+    own: SocketAddr,
+    connector: TlsConnector,
+    sums: &Rc<Sums>,
+) -> (Doors, Option<Rc<Pushes>>) {
     let names = Rc::new(Names::new(options.reach.clone(), own, sums.clone()));
     let connections = options.connections.max(1) as usize;
-    let origins = Origins::new(names.clone(), connections, options.mark, sums.clone());
+    let origins = Origins::new(names.clone(), connections, options.mark, connector, sums.clone());
     let adapted = options.path.filter(|_| options.adapt_tcp);
     let front = |way, path, believes_address| {
         let transparent = options.transparent;
-        Doors::Browsers(Rc::new(Front { way, transparent, believes_address, path, sums: sums.clone() }))
+        let intercept = options.intercept.clone().map(Intercept::new);
+        let sums = sums.clone();
+        Doors::Browsers(Rc::new(Front { way, transparent, believes_address, path, intercept, sums }))
     };
     match &options.role {
         Role::Server => (Doors::Halves(ServerHalf::new(origins, sums.clone())), None),

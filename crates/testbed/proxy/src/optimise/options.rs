@@ -7,7 +7,10 @@ use super::coding::Compression;
 use super::counts::Counts;
 use super::datagram::Repair;
 use super::target::Reach;
+use airperf_host::Authority;
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Which proxy.
 #[derive(Clone, Debug)]
@@ -61,6 +64,10 @@ pub struct Options {
     pub adapt_tcp: bool,
     /// What requests may reach.
     pub reach: Reach,
+    /// Answers the TLS of tunnels to port 443 with certificates of this authority, which browsers then have to trust.
+    pub intercept: Option<Arc<Authority>>,
+    /// A file of certificates (PEM) of the authorities that origins are believed by; without it no origin is spoken to over TLS.
+    pub trusted: Option<PathBuf>,
     /// Put on packets to origins and the other half, so that a redirection lets them pass.
     pub mark: Option<u32>,
 }

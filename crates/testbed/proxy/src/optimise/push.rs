@@ -220,14 +220,14 @@ impl ServerHalf {
         url: &Url,
         fields: HeaderMap,
     ) -> Option<Ready> {
-        let place = Place::parse(url.host_str()?, url.port_or_known_default())?;
+        let place = Place::of(url.scheme(), url.authority())?;
         let address = self.origins.find(&place, None).await.ok()?;
         let target = &url[url::Position::BeforePath..];
         let mut request = Request::get(target).body(whole(Bytes::new())).ok()?;
         *request.headers_mut() = fields;
         request.headers_mut().insert(HOST, HeaderValue::try_from(place.authority()).ok()?);
         request.headers_mut().insert(VIA, HeaderValue::from_static("1.1 airperf"));
-        let ready = self.fetch_from(session, address, url.as_str(), request, None).await.ok()?;
+        let ready = self.fetch_from(session, (&place, address), url.as_str(), request, None).await.ok()?;
         let head = &ready.head;
         let alike = head
             .headers()

@@ -11,6 +11,7 @@ use super::origin::Origins;
 use super::push::Pusher;
 use super::store::{Hash, Store};
 use super::stream::Incoming;
+use super::target::Place;
 use super::tunnel;
 use super::write::{Ready, Written};
 use bytes::Bytes;
@@ -136,13 +137,13 @@ impl ServerHalf {
         let url = asked.url();
         let address = self.origins.find(&asked.place, at).await?;
         let request = asked.request.map(|body| flow(Incoming::new(body)));
-        self.fetch_from(session, address, &url, request, base).await
+        self.fetch_from(session, (&asked.place, address), &url, request, base).await
     }
 
     pub(crate) async fn fetch_from(
         self: &Rc<Self>,
         session: &Rc<Session>,
-        address: std::net::SocketAddr,
+        (place, address): (&Place, std::net::SocketAddr),
         url: &str,
         mut request: Request<Flow>,
         base: Option<Hash>,
@@ -152,7 +153,7 @@ impl ServerHalf {
             want_plain(request.headers_mut());
         }
         let is_get = *request.method() == Method::GET;
-        let reply = self.origins.ask(address, request).await?;
+        let reply = self.origins.ask(place, address, request).await?;
         let (parts, body) = reply.into_parts();
         let reply = Response::from_parts(parts, ());
         match gather(body, MOST_WHOLE, PATIENCE).await.map_err(|_| StatusCode::BAD_GATEWAY)? {

@@ -137,7 +137,7 @@ impl Single {
         if let Some(copy) = &copy {
             copy.ask_for_changes(asked.request.headers_mut());
         }
-        let mut reply = self.origins.ask(address, asked.request).await?;
+        let mut reply = self.origins.ask(&asked.place, address, asked.request).await?;
         head::strip(reply.headers_mut());
         let reply = match copy {
             Some(copy) if reply.status() == StatusCode::NOT_MODIFIED => {

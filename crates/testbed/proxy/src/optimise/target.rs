@@ -18,12 +18,14 @@ const LOOK_UP_LIMIT: Duration = Duration::from_secs(10);
 /// Names kept; beyond, all are looked up anew.
 const MOST_NAMES: usize = 1_000;
 
-/// A host and port as a request names them.
+/// An origin as a request names it (RFC 9110 §4.3.1): scheme, host and port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
     /// In lower case, an IPv6 address without brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
+    /// Whether its scheme is https.
+    pub(crate) tls: bool,
 }
 
 impl Place {
@@ -43,13 +45,27 @@ impl Place {
         let bracketed = authority.starts_with('[');
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let right = !host.is_empty() && host.len() <= 253 && port != 0 && host.bytes().all(sound);
-        (right && bracketed == host.contains(':')).then_some(Self { host, port })
+        (right && bracketed == host.contains(':')).then_some(Self { host, port, tls: false })
     }
 
-    /// As in a URL with scheme http: without the port if it is 80.
+    /// From the authority of a URL with this scheme.
+    pub(crate) fn of(scheme: &str, authority: &str) -> Option<Self> {
+        match scheme {
+            "http" => Self::parse(authority, Some(80)),
+            "https" => Some(Self { tls: true, ..Self::parse(authority, Some(443))? }),
+            _ => None,
+        }
+    }
+
+    /// Its scheme.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.tls { "https" } else { "http" }
+    }
+
+    /// As in a URL: without the port if it is the scheme's own.
     pub(crate) fn authority(&self) -> String {
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        if self.port == 80 { host } else { format!("{host}:{}", self.port) }
+        if self.port == if self.tls { 443 } else { 80 } { host } else { format!("{host}:{}", self.port) }
     }
 }
 

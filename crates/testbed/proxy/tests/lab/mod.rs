@@ -1,15 +1,18 @@
 //! A site with a page, proxies before it and a browser that reads octet by octet what it gets.
 #![allow(dead_code)] // each test has its own use for it
 
+use airperf_host::{Authority, believing};
 use airperf_proxy::optimise::{Halves, Optimised, Options, Reach, Role, optimise};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio_rustls::rustls::{self, StreamOwned};
 
 /// Where the tests' names lead: every `*.test` is the site.
 pub(crate) const NAMES: [&str; 3] = ["a.test", "b.test", "c.test"];
@@ -29,6 +32,18 @@ impl Seen {
 
 /// A site at an address of its own.
 pub(crate) fn site() -> (SocketAddr, Arc<Seen>) {
+    site_over(|stream| stream)
+}
+
+/// A site that is spoken to over TLS, with certificates of this authority.
+pub(crate) fn secret_site(authority: &Authority) -> (SocketAddr, Arc<Seen>) {
+    let config = Arc::new(authority.server(NAMES.into_iter(), false).unwrap());
+    site_over(move |stream| StreamOwned::new(rustls::ServerConnection::new(config.clone()).unwrap(), stream))
+}
+
+fn site_over<S: Read + Write>(
+    over: impl Fn(TcpStream) -> S + Clone + Send + 'static,
+) -> (SocketAddr, Arc<Seen>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let seen = Arc::new(Seen::default());
@@ -37,7 +52,8 @@ pub(crate) fn site() -> (SocketAddr, Arc<Seen>) {
         for stream in listener.incoming().map_while(Result::ok) {
             let seen = shared.clone();
             seen.connections.fetch_add(1, SeqCst);
-            std::thread::spawn(move || serve(stream, &seen));
+            let over = over.clone();
+            std::thread::spawn(move || serve(over(stream), &seen));
         }
     });
     (address, seen)
@@ -83,8 +99,8 @@ pub(crate) fn noise(octets: usize) -> Vec<u8> {
     (0..octets).map(|_| next(&mut state)).collect()
 }
 
-fn serve(stream: TcpStream, seen: &Seen) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
+fn serve(stream: impl Read + Write, seen: &Seen) {
+    let mut reader = BufReader::new(stream);
     while let Some(head) = read_head(&mut reader) {
         let mut words = head.split(' ');
         let (method, target) = (words.next().unwrap().to_owned(), words.next().unwrap().to_owned());
@@ -105,7 +121,7 @@ fn serve(stream: TcpStream, seen: &Seen) {
                     .collect()
             }
             ("GET", "/drip") => {
-                let _ = drip(&stream);
+                let _ = drip(reader.get_mut());
                 return;
             }
             ("GET", path) if with(path).is_some() => {
@@ -129,7 +145,7 @@ fn serve(stream: TcpStream, seen: &Seen) {
                 None => b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone".to_vec(),
             },
         };
-        if (&stream).write_all(&reply).is_err() {
+        if reader.get_mut().write_all(&reply).is_err() {
             return;
         }
     }
@@ -147,7 +163,7 @@ pub(crate) fn with(path: &str) -> Option<&'static str> {
 }
 
 /// Three lines with pauses between them, and the end after another.
-fn drip(mut stream: &TcpStream) -> std::io::Result<()> {
+fn drip(stream: &mut impl Write) -> std::io::Result<()> {
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n")?;
     for _ in 0..3 {
         stream.write_all(b"5\r\nline\n\r\n")?;
@@ -214,7 +230,8 @@ pub(crate) struct Proxy {
 }
 
 pub(crate) fn reach(site: SocketAddr) -> Reach {
-    let instead: BTreeMap<_, _> = NAMES.iter().map(|name| (((*name).to_owned(), 80), site)).collect();
+    let places = NAMES.iter().flat_map(|name| [80, 443].map(|port| ((*name).to_owned(), port)));
+    let instead: BTreeMap<_, _> = places.map(|place| (place, site)).collect();
     Reach { instead, ..Reach::default() }
 }
 
@@ -230,6 +247,8 @@ pub(crate) fn options(role: Role, reach: Reach) -> Options {
         path: None,
         adapt_tcp: false,
         reach,
+        intercept: None,
+        trusted: None,
         mark: None,
     }
 }
@@ -313,15 +332,40 @@ impl Drop for Proxy {
 }
 
 /// One connection of a browser.
-pub(crate) struct Browser(pub(crate) BufReader<TcpStream>);
+pub(crate) struct Browser<S = TcpStream>(pub(crate) BufReader<S>);
+
+/// Certificates of an authority as a file; it stays.
+pub(crate) fn file_of(authority: &Authority) -> PathBuf {
+    let name: String = authority.key_hash().iter().map(|octet| format!("{octet:02x}")).collect();
+    let path = std::env::temp_dir().join(format!("airperf-{name}.pem"));
+    std::fs::write(&path, authority.pem()).unwrap();
+    path
+}
 
 impl Browser {
+    /// The inside of a tunnel to a host, whose certificate is to be of this authority.
+    pub(crate) fn within(
+        mut self,
+        host: &'static str,
+        authority: &Authority,
+    ) -> Browser<StreamOwned<rustls::ClientConnection, TcpStream>> {
+        self.send(&format!("CONNECT {host}:443 HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        assert!(read_head(&mut self.0).unwrap().starts_with("HTTP/1.1 200"));
+        let path = file_of(authority);
+        let config = Arc::new(believing(Some(&path)).unwrap());
+        std::fs::remove_file(path).unwrap();
+        let client = rustls::ClientConnection::new(config, host.try_into().unwrap()).unwrap();
+        Browser(BufReader::new(StreamOwned::new(client, self.0.into_inner())))
+    }
+
     pub(crate) fn at(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
         Self(BufReader::new(stream))
     }
+}
 
+impl<S: Read + Write> Browser<S> {
     pub(crate) fn send(&mut self, text: &str) {
         self.0.get_mut().write_all(text.as_bytes()).unwrap();
     }

@@ -143,11 +143,8 @@ pub(crate) fn inward<B>(request: Request<B>) -> Option<Inward<B>> {
     let place = if parts.method == Method::CONNECT {
         Place::parse(authority, None)?
     } else {
-        if parts.uri.scheme_str() != Some("http") {
-            return None;
-        }
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-        let place = Place::parse(authority, Some(80))?;
+        let place = Place::of(parts.uri.scheme_str()?, authority)?;
         parts.uri = path.parse().ok()?;
         place
     };
@@ -204,7 +201,7 @@ mod tests {
             .header("Airperf-Base", "ba7816bf8f01cfea414140de5dae2223")
             .header("Content-Length", "0")
             .header("Accept", "*/*");
-        read(request.body(()).unwrap(), Door::Proxy).unwrap()
+        read(request.body(()).unwrap(), &Door::Proxy).unwrap()
     }
 
     #[test]
