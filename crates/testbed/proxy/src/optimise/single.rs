@@ -161,7 +161,7 @@ impl Single {
         let may_change = wish.may_change && !says(fields, "no-transform");
         let told = text(fields, &CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
         let packable = may_change
-            && (self.compress.is_some())
+            && self.compress.is_some()
             && status != StatusCode::PARTIAL_CONTENT
             && !is_packed(&reply)
             && told.is_none_or(|length| length >= SHORT);
