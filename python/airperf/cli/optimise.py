@@ -18,7 +18,7 @@ from airperf.cli.address import address
 from airperf.cli.output import ERR, add_row, print_json, say, show
 from airperf.errors import InputError
 from airperf.quantities import SECOND_NS, duration_ns, link_rate_bps
-from airperf.testbed import Optimiser, in_own_namespace, run_optimiser
+from airperf.testbed import Optimiser, in_own_namespace, run_optimiser, spki
 
 MOST_REPAIR = 16
 """Repair datagrams for 16 pieces: each doubled."""
@@ -172,7 +172,8 @@ def serve(wanted: Optimiser, duration_s: float | None, as_json: bool) -> int:
                 began = True
                 say(f"serving on {now['listen']}: {_kind(wanted)}")
                 if wanted.intercept is not None:
-                    say(f"READING https of whoever trusts {wanted.intercept}")
+                    key = spki(now["key_hash"])
+                    say(f"READING https of whoever trusts {wanted.intercept}, or in Chromium the key {key}")
             counts = now["counts"]
             status.update(f"{counts['requests']} requests, {now['open']} connections")
 

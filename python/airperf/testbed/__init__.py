@@ -16,6 +16,7 @@ from airperf.testbed.proxy import Admission, run_proxy
 from airperf.testbed.record import record_command, record_page
 from airperf.testbed.redirect import in_own_namespace
 from airperf.testbed.shell import complaints, run_shell
+from airperf.testbed.trusting import spki
 
 __all__ = [
     "TESTBEDS",
@@ -51,5 +52,6 @@ __all__ = [
     "run_optimiser",
     "run_proxy",
     "run_shell",
+    "spki",
     "substituted",
 ]
