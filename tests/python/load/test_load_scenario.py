@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,17 +116,62 @@ def test_a_scenario_s_users_want_the_same_live_and_simulated(
         assert len(set(sizes)) > len(sizes) // 4
 
 
-REFUSED = [
-    ("connections = 2\nsize = '1KiB'\nthink_time = '1s'\npages = 2", "one connection"),
-    ("patience = '3s'\nsize = '1KiB'", "patience"),
-]
+BROWSING = """
+kind = "browse"
+connections = 3
+patience = "20s"
+size = "lognormal(mean 4KiB, cv 2)"
+embedded = "uniform(from 1, to 5)"
+embedded_size = "choice(100B 0.5, 900B 0.5)"
+parse_time = "exponential(mean 3ms)"
+think_time = "exponential(mean 100ms)"
+requests_per_connection = 7
+"""
 
 
-@pytest.mark.parametrize(("more", "said"), REFUSED, ids=["connections", "patience"])
-def test_what_cannot_be_played_live_is_refused_by_name(
-    call: Call, tmp_path: Path, more: str, said: str
+def wanted(folder: Path) -> list[tuple[int, list[list[int]]]]:
+    """Of each client when its first page was due, and the sizes of what became due together, in order."""
+    rows = pl.read_parquet(folder / "exchanges.parquet").sort("client", "due_ns")
+    found = []
+    for _, client in rows.group_by("client", maintain_order=True):
+        together = client.group_by("due_ns", maintain_order=True).agg(pl.col("response_bytes").sort())
+        found.append((together["due_ns"][0], together["response_bytes"].to_list()))
+    return found
+
+
+def test_people_who_browse_want_the_same_over_several_connections_live_and_simulated(
+    call: Call, server: Server, tmp_path: Path
 ) -> None:
-    (tmp_path / "users.toml").write_text(SCENARIO.format(arrivals="poisson", more=more))
-    answer = call("load", "http://127.0.0.1:1/{size}", "--scenario=users.toml")
+    text = SCENARIO.format(arrivals="deterministic", more=BROWSING).replace('rate = "8/s"\n', "")
+    (tmp_path / "people.toml").write_text(text)
+    _core.run_sim(text, "people", [], None, 0, 0, str(tmp_path / "sim"), "analysis", False)
+    server.script = sized
+    answer = call(
+        "load", server.url + "{size}", "--scenario=people.toml", "--out=live", "--timeout=20s", "--json"
+    )
+    assert answer.code == 0, answer.err
+    live, simulated = wanted(tmp_path / "live"), wanted(tmp_path / "sim")
+    header = simulated[0][1][0][0] - live[0][1][0][0]
+    for (began, lived), (due, expected) in zip(live, simulated, strict=True):
+        assert began == due
+        both = min(len(lived), len(expected)) - 2  # the last page may not have come whole
+        assert both >= 12
+        assert [[octets + header for octets in together] for together in lived[:both]] == expected[:both]
+    result = json.loads(answer.out)
+    assert result["connections"]["due"] == 2
+    pages = result["pages"]
+    assert pages["complete"] >= 12
+    assert pages["incomplete"] == pages["given_up"] == 0
+    carried = pl.read_parquet(tmp_path / "live" / "connections.parquet")
+    assert carried["exchanges"].max() == 7
+    # Three of each user's at once.
+    spans = carried.filter(pl.col("client") == 0).sort("opened_ns")
+    assert spans["opened_ns"][2] < spans["closed_ns"][0]
+
+
+def test_people_who_browse_have_no_rate(call: Call, tmp_path: Path) -> None:
+    text = SCENARIO.format(arrivals="deterministic", more=BROWSING).replace('rate = "8/s"\n', "")
+    (tmp_path / "people.toml").write_text(text)
+    answer = call("load", "http://127.0.0.1:1/{size}", "--scenario=people.toml", "--rate=5")
     assert answer.code == 2
-    assert said in answer.err
+    assert "--rate" in answer.err

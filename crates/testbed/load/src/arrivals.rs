@@ -60,7 +60,7 @@ impl Arrivals {
     pub(crate) fn of(plan: &Plan) -> Self {
         let key = StreamKey::new(plan.seed);
         let mut all = Self { clients: Vec::new(), next: BinaryHeap::new() };
-        let open = plan.arrivals.as_ref().and_then(|a| Some((a, a.rate_micro?)));
+        let open = plan.arrivals.as_ref().and_then(|a| Some((a, a.rate()?)));
         let Some((arrivals, rate)) = open else { return all };
         let most = plan.connections.unwrap_or(u64::MAX);
         let clients = plan.clients.iter().enumerate().map(|(index, client)| {

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::os::fd::RawFd;
 
 use crate::response::Parser;
+use crate::visits::Wish;
 
 /// No place.
 const NOWHERE: u32 = u32::MAX;
@@ -55,6 +56,9 @@ pub(crate) struct Connection {
     pub(crate) established_ns: Option<u64>,
     /// Its steps; `None` for plain requests.
     pub(crate) session: Option<u32>,
+    /// The user it belongs to, one of several connections perhaps, and what that user asks next on it.
+    pub(crate) visit: Option<u32>,
+    pub(crate) wish: Option<Wish>,
     /// The next step to take, and how many there are.
     pub(crate) step: u32,
     pub(crate) steps: u32,
@@ -97,6 +101,8 @@ impl Connection {
             opened_ns: 0,
             established_ns: None,
             session: None,
+            visit: None,
+            wish: None,
             step: 0,
             steps: 0,
             step_due_ns: 0,

@@ -22,6 +22,13 @@ impl Engine<'_> {
             self.count_failed(place, &exchange, outcome, if begun == 0 { partial } else { 0 });
             begun += 1;
         }
+        if let Some(visit) = self.slab.get(place).visit {
+            self.free_of_visit(place, now, outcome, cause);
+            if !self.abandoned {
+                (0..begun).for_each(|i| self.tell(visit, now, false, if i == 0 { partial } else { 0 }));
+            }
+            return self.serve(visit);
+        }
         let connection = self.slab.get(place);
         let took = now - connection.began_ns;
         let session = connection.session.is_some();
@@ -51,9 +58,6 @@ impl Engine<'_> {
         self.close_socket(place, now, outcome, cause);
         self.clients[usize::from(client)].concurrent -= 1;
         self.concurrency(warming, -1);
-        if let Some(session) = self.slab.get(place).session.take() {
-            self.requests.forget(session);
-        }
         self.slab.give(place);
     }
 
@@ -82,6 +86,7 @@ impl Engine<'_> {
                 outcome,
             });
         }
+        self.requests.release(exchange.template);
         let stats = self.stats(warming);
         match outcome {
             Outcome::Unfinished => stats.unfinished += 1,

@@ -19,7 +19,7 @@ use airperf_clock::RunClock;
 use hdrhistogram::Histogram;
 
 use crate::arrivals::{Arrival, Arrivals};
-use crate::connection::{Phase, Slab};
+use crate::connection::Slab;
 use crate::plan::Plan;
 use crate::ports::Ports;
 use crate::progress::Progress;
@@ -27,6 +27,7 @@ use crate::request::Requests;
 use crate::rows::Rows;
 use crate::stats::{Cause, Outcome, SAMPLE_NS, Stats};
 use crate::system::{self, Address, Errno, Poll, TIMER};
+use crate::visits::Visits;
 
 /// Before an instant that is this near nothing else is begun: handling one event takes as long.
 const PURE_SPIN_NS: u64 = 10_000;
@@ -41,8 +42,8 @@ const REPORT_NS: u64 = 1_000_000_000;
 /// How long a closed loop polls for the next event before it sleeps: a processor that idles is slower to wake, and
 /// costs the server the waking.
 const BUSY_NS: u64 = 50_000;
-/// How long a closed loop waits after a connection that could not even be tried.
-const RETRY_NS: u64 = 10_000_000;
+/// How long a closed loop waits after a connection that could not even be tried, and a user after one that failed.
+pub(crate) const RETRY_NS: u64 = 10_000_000;
 /// Longest wait: how late a request to stop may be noticed.
 const LOOK_MS: u64 = 100;
 
@@ -91,6 +92,11 @@ pub(crate) struct Engine<'p> {
     pub(crate) target: Address,
     /// Users who think, by the end of their thinking.
     pub(crate) thinking: BinaryHeap<Reverse<(u64, u64)>>,
+    pub(crate) visits: Visits,
+    /// When users come back, by place.
+    pub(crate) waking: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The time is up: nothing goes on.
+    pub(crate) abandoned: bool,
     pub(crate) stats: Stats,
     pub(crate) warmup: Stats,
     pub(crate) recent: Histogram<u32>,
@@ -156,6 +162,9 @@ impl<'p> Engine<'p> {
             entered: None,
             target: Address::new(plan.target.socket()),
             thinking: BinaryHeap::new(),
+            visits: Visits::default(),
+            waking: BinaryHeap::new(),
+            abandoned: false,
             stats: Stats::new(),
             warmup: Stats::new(),
             recent: Histogram::new_with_bounds(1, 3_600_000_000_000, 2).expect("these bounds are valid"),
@@ -205,6 +214,7 @@ impl<'p> Engine<'p> {
             self.open_due(MOST_AT_ONCE);
             let now = self.now();
             self.wake_thinkers(now);
+            self.wake_visits(now);
             self.give_up_waiting(now);
             self.report_due(now);
             let wait_ms = self.prepare_wait();
@@ -267,7 +277,11 @@ impl<'p> Engine<'p> {
             if self.arrivals.peek().is_some() {
                 return false;
             }
-            if self.plan.duration_ns.is_none() && self.plan.until_ns.is_none() {
+            let ends = self.plan.duration_ns.is_some() || self.plan.until_ns.is_some();
+            if ends && self.visits.alive() > 0 && now < self.load_end_ns {
+                return false; // users may still ask for pages
+            }
+            if !ends {
                 self.load_end_ns = self.last_due_ns.saturating_add(self.mean_gap_ns());
             }
         } else {
@@ -277,7 +291,7 @@ impl<'p> Engine<'p> {
             }
         }
         let since = *self.draining_since_ns.get_or_insert(now);
-        self.slab.in_use() == 0 || now >= since.saturating_add(self.plan.drain_ns)
+        self.slab.in_use() + self.visits.alive() == 0 || now >= since.saturating_add(self.plan.drain_ns)
     }
 
     /// Mean time between arrivals of a client.
@@ -336,15 +350,23 @@ impl<'p> Engine<'p> {
     }
 
     /// A connection, or a session, is due.
-    fn open(&mut self, Arrival { due_ns, client, session: number }: Arrival) {
+    fn open(&mut self, arrival: Arrival) {
+        let Arrival { due_ns, client, .. } = arrival;
         let warming = due_ns < self.plan.warmup_ns;
-        let session = self.requests.session(self.opened, client, number);
+        let session = self.requests.session(self.opened);
         self.opened += 1;
         let steps =
             session.map_or(self.plan.requests_per_connection, |s| self.requests.steps(s).len() as u32);
         self.stats(warming).due += 1;
         let limit = self.plan.concurrency_limit.unwrap_or(u32::MAX);
         let full = self.clients[usize::from(client)].concurrent >= limit;
+        if self.plan.users.is_some() {
+            if !full {
+                return self.begin_visit(arrival, warming);
+            }
+            *self.stats(warming).local.entry(Cause::Limit).or_default() += 1;
+            return;
+        }
         let now = self.now();
         let place = self.slab.take();
         let connection = self.slab.get(place);
@@ -385,22 +407,18 @@ impl<'p> Engine<'p> {
             if touched.saturating_add(patience) > now {
                 return;
             }
-            let connection = self.slab.get(place);
-            let outcome = match connection.phase {
-                Phase::Connecting => Outcome::Connect,
-                _ if connection.unsent > 0 => Outcome::Send,
-                _ if connection.first_byte_ns.is_none() => Outcome::Reply,
-                _ => Outcome::Receive,
-            };
+            let outcome = self.slab.get(place).doing();
             self.end(place, outcome, Some(Cause::Timeout));
         }
     }
 
     /// What is under way when the time is up was neither completed nor failed.
     fn abandon(&mut self) {
+        self.abandoned = true;
         for place in self.slab.all() {
             self.end(place, Outcome::Unfinished, None);
         }
+        self.abandon_visits();
     }
 
     fn report_due(&mut self, now: u64) {
@@ -437,7 +455,8 @@ impl<'p> Engine<'p> {
         let mut now = self.now();
         let arrival = self.arrivals.peek().map_or(u64::MAX, |arrival| arrival.due_ns);
         let thought = self.thinking.peek().map_or(u64::MAX, |next| next.0.0);
-        let next = arrival.min(thought);
+        let back = self.waking.peek().map_or(u64::MAX, |next| next.0.0);
+        let next = arrival.min(thought).min(back);
         if next <= now {
             return 0;
         }

@@ -7,7 +7,7 @@
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Process};
 
 /// Descriptors besides the connections': of the interpreter, the tables, the poll.
 const OTHERS: u64 = 64;
@@ -52,7 +52,10 @@ fn most_at_once(plan: &Plan) -> u64 {
         limit.min(per(rate, longest))
     };
     let rate = plan.arrivals.as_ref().and_then(|arrivals| arrivals.rate_micro);
-    of_client(rate).saturating_mul(plan.clients.len() as u64)
+    let once = plan.arrivals.as_ref().is_some_and(|arrivals| arrivals.process == Process::Once);
+    let users = if once { 1 } else { of_client(rate) };
+    let each = plan.users.as_ref().map_or(1, |users| u64::from(users.connections));
+    users.saturating_mul(each).saturating_mul(plan.clients.len() as u64)
 }
 
 fn per(rate_micro: u64, span_ns: u64) -> u64 {

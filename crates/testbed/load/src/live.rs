@@ -49,7 +49,7 @@ impl Live {
             requests_per_connection: equal.map_or(session.requests_per_connection, |plain| plain.requests),
             pipeline: session.pipeline,
             size_bytes: equal.map(|plain| plain.object_bytes),
-            users: equal.is_none().then(|| Users::of(first)).transpose()?,
+            users: equal.is_none().then(|| Users::of(first)),
         })
     }
 }

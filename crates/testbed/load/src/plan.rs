@@ -175,6 +175,11 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
+    /// Millionths of a connection per second, where there is a schedule; of one that has no rate, any.
+    pub(crate) fn rate(&self) -> Option<u64> {
+        self.rate_micro.or((self.process == Process::Once).then_some(1_000_000))
+    }
+
     /// The process as the workload knows it; `None` when a parameter is missing, and for listed arrivals.
     pub(crate) fn model(&self) -> Option<ArrivalProcess> {
         let span = airperf_units::Duration::from_ns;
@@ -184,6 +189,7 @@ impl Arrivals {
             Process::Poisson => ArrivalProcess::Poisson,
             Process::SelfSimilar => ArrivalProcess::SelfSimilar { hurst: self.hurst? },
             Process::OnOff => ArrivalProcess::OnOff { on: span(self.on_ns?), off: span(self.off_ns?) },
+            Process::Once => ArrivalProcess::Once,
         })
     }
 }
@@ -201,6 +207,8 @@ pub enum Process {
     SelfSimilar,
     /// Poisson while on.
     OnOff,
+    /// One, at the client's beginning.
+    Once,
     /// When somebody else drew them: `due_ns`.
     Listed,
 }
@@ -292,7 +300,7 @@ const fn schedule_bound() -> u64 {
 impl Plan {
     /// Whether connections are opened by a schedule and not by the end of others.
     pub fn is_open_loop(&self) -> bool {
-        self.arrivals.as_ref().is_some_and(|arrivals| arrivals.rate_micro.is_some())
+        self.arrivals.as_ref().is_some_and(|arrivals| arrivals.rate().is_some())
     }
 
     /// Whether what becomes due are sessions.
@@ -362,7 +370,7 @@ impl Plan {
         let Some(model) = arrivals.model() else {
             return Some("a self-similar process needs hurst, an on/off one on_ns and off_ns".to_owned());
         };
-        let rate = arrivals.rate_micro.unwrap_or_default();
+        let rate = arrivals.rate().unwrap_or_default();
         let mut config = crate::arrivals::workload(model, rate, 0);
         if let Some(users) = &self.users {
             config = users.config(config);

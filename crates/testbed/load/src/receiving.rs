@@ -7,7 +7,6 @@
 use crate::connection::Phase;
 use crate::engine::Engine;
 use crate::plan::TimeoutRule;
-use crate::request::Step;
 use crate::response::Fed;
 use crate::rows::ExchangeEnd;
 use crate::stats::{Cause, Outcome};
@@ -108,17 +107,18 @@ impl Engine<'_> {
         let connection = self.slab.get(place);
         let early = connection.unsent as usize == connection.waiting.len();
         let closes = connection.parser.closes || early; // the rest of that request must not follow
-        let session = connection.session.is_some();
+        let (session, visit) = (connection.session.is_some(), connection.visit);
+        let bytes = connection.parser.head_bytes + connection.parser.body_bytes;
         connection.completed += 1;
         connection.step_due_ns = now;
         self.count_completed(place, now);
+        if let Some(visit) = visit {
+            return self.completed_of_visit(place, visit, now, closes, bytes);
+        }
         let closing = self.closing;
         let connection = self.slab.get(place);
         let idle = connection.waiting.is_empty();
-        let next = connection.session.filter(|_| idle && connection.step < connection.steps);
-        let next = next.map(|session| self.requests.steps(session)[connection.step as usize]);
-        let late = |step: Step| step.page && now.saturating_add(step.think_ns) >= self.pages_end_ns;
-        if closing || next.is_some_and(late) {
+        if closing {
             connection.steps = connection.step;
         }
         let over = connection.step == connection.steps && idle;
@@ -128,11 +128,6 @@ impl Engine<'_> {
         }
         if closes {
             self.closed_by_server(place, session, now);
-            return false;
-        }
-        if idle && self.plan.users.is_some() && self.used_up(place, 0) {
-            self.close_socket(place, now, Outcome::Completed, None);
-            self.go_on(place, now);
             return false;
         }
         self.ask(place, now);
@@ -172,6 +167,7 @@ impl Engine<'_> {
         let next_is_head = next.is_some_and(|template| self.requests.get(template).is_head);
         self.slab.get(place).parser.next(next_is_head);
         let bytes = self.requests.get(exchange.template).bytes();
+        self.requests.release(exchange.template);
         if let Some(rows) = &mut self.rows {
             rows.exchange(ExchangeEnd { request_bytes: bytes, ..end });
         }
@@ -192,10 +188,17 @@ impl Engine<'_> {
     }
 
     /// The server closes, or is about to.
-    fn closed_by_server(&mut self, place: u32, session: bool, now: u64) {
+    pub(crate) fn closed_by_server(&mut self, place: u32, session: bool, now: u64) {
         let connection = self.slab.get(place);
-        if !connection.waiting.is_empty() {
+        if !connection.waiting.is_empty() && !connection.may_ask_again() {
             return self.end(place, Outcome::Reset, Some(Cause::Closed));
+        }
+        if let Some(visit) = connection.visit {
+            let warming = connection.warming;
+            self.stats(warming).closed_early += 1;
+            self.take_back(place);
+            self.free_of_visit(place, now, Outcome::Completed, Some(Cause::Closed));
+            return self.serve(visit);
         }
         let (warming, thinks) = (connection.warming, connection.phase == Phase::Thinking);
         self.stats(warming).closed_early += 1;
@@ -223,8 +226,8 @@ impl Engine<'_> {
 
     pub(crate) fn broken(&mut self, place: u32, cause: Cause) {
         let connection = self.slab.get(place);
-        let session = connection.session.is_some();
-        if connection.waiting.is_empty() && session {
+        let session = connection.session.is_some() || connection.visit.is_some();
+        if connection.waiting.is_empty() && session || connection.may_ask_again() {
             let now = self.now();
             return self.closed_by_server(place, session, now);
         }

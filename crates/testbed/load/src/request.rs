@@ -5,11 +5,10 @@
 //!
 //! Left out: chunked and conditional requests, and waiting for `100 Continue`.
 
-use airperf_units::{Stream, StreamKey};
-use airperf_workload::Config;
+use airperf_units::{Stream, StreamKey, Time};
+use airperf_workload::{Config, Demand, Session};
 
 use crate::plan::{HttpVersion, Plan, Request};
-use crate::users::{Wanted, draw};
 
 /// What stands in a path for the size of a drawn object, in octets.
 const SIZE: &str = "{size}";
@@ -41,19 +40,16 @@ pub(crate) struct Step {
     pub(crate) after_all: bool,
     /// How long after that.
     pub(crate) think_ns: u64,
-    /// Whether it begins a page of users who come until the load's end only.
-    pub(crate) page: bool,
 }
 
-/// Sessions that are drawn when they begin.
+/// What requests of users are made of, when they are wanted.
 #[derive(Debug)]
-struct Drawn {
+struct Maker {
     plan: Plan,
     config: Config,
     key: StreamKey,
-    /// Places in the list of sessions, and of templates, that may be used again.
+    /// Places in the list of templates that may be used again.
     free: Vec<u32>,
-    free_templates: Vec<u32>,
 }
 
 /// All requests of a plan.
@@ -68,7 +64,7 @@ pub(crate) struct Requests {
     stream: Stream,
     /// The steps of each session; none for plain requests.
     sessions: Vec<Box<[Step]>>,
-    drawn: Option<Box<Drawn>>,
+    maker: Option<Box<Maker>>,
 }
 
 impl Requests {
@@ -90,9 +86,9 @@ impl Requests {
             turn: 0,
             stream: StreamKey::new(plan.seed).stream("paths"),
             sessions: Vec::new(),
-            drawn: None,
+            maker: None,
         };
-        this.drawn = Drawn::of(plan).map(Box::new);
+        this.maker = Maker::of(plan).map(Box::new);
         for session in plan.sessions.iter().flatten() {
             let mut steps = Vec::new();
             let mut think_ns = 0;
@@ -101,7 +97,7 @@ impl Requests {
                     let template = this.template_of(plan, request);
                     // The first of a burst goes out alone, the others once its reply is there.
                     let think_ns = if place == 0 { std::mem::take(&mut think_ns) } else { 0 };
-                    steps.push(Step { template, after_all: place < 2, think_ns, page: false });
+                    steps.push(Step { template, after_all: place < 2, think_ns });
                 }
                 let told = burst.requests.iter().filter_map(|request| request.think_ns).next_back();
                 think_ns = told.unwrap_or(think_ns);
@@ -133,27 +129,41 @@ impl Requests {
         &self.templates[template as usize]
     }
 
-    /// The steps of the `number`-th session of all, the `own`-th of its client; `None` when there are none.
-    pub(crate) fn session(&mut self, number: u64, client: u16, own: u64) -> Option<u32> {
-        if let Some(drawn) = &mut self.drawn {
-            let wanted = draw(&drawn.config, &drawn.key, client, own);
-            let steps = wanted.iter().map(|wanted| drawn.step(wanted, &mut self.templates)).collect();
-            let place = drawn.free.pop().unwrap_or_else(|| {
-                self.sessions.push(Box::default());
-                self.sessions.len() as u32 - 1
-            });
-            self.sessions[place as usize] = steps;
-            return Some(place);
-        }
+    /// The steps of the `number`-th session of all; `None` when there are none.
+    pub(crate) fn session(&self, number: u64) -> Option<u32> {
         (!self.sessions.is_empty()).then(|| (number % self.sessions.len() as u64) as u32)
     }
 
-    /// A session that was drawn is over: its memory is used again.
-    pub(crate) fn forget(&mut self, session: u32) {
-        let Some(drawn) = &mut self.drawn else { return };
-        let steps = std::mem::take(&mut self.sessions[session as usize]);
-        drawn.free_templates.extend(steps.iter().filter_map(|step| step.template));
-        drawn.free.push(session);
+    /// The `number`-th session of a client whose users are drawn, due at `due_ns`; no page of it begins at `end_ns` or later.
+    pub(crate) fn visit(&self, client: u16, number: u64, due_ns: u64, end_ns: u64) -> Option<Session> {
+        let Maker { config, key, .. } = &**self.maker.as_ref()?;
+        let demand = Demand { due: Time::from_ns(due_ns), session: number };
+        Some(Session::new(config, Time::from_ns(end_ns), key, u64::from(client), demand))
+    }
+
+    /// What users want, where they are drawn.
+    pub(crate) fn config(&self) -> Option<&Config> {
+        self.maker.as_ref().map(|maker| &maker.config)
+    }
+
+    /// A template for a request that a user wants, until it is released.
+    pub(crate) fn make(&mut self, wanted: &airperf_workload::Request) -> Option<u32> {
+        let maker = self.maker.as_mut()?;
+        let made = maker.compose(wanted);
+        let place = maker.free.pop().unwrap_or(self.templates.len() as u32);
+        match self.templates.get_mut(place as usize) {
+            Some(template) => *template = made,
+            None => self.templates.push(made),
+        }
+        Some(place)
+    }
+
+    /// The exchange with a template that was made for it is over.
+    #[inline]
+    pub(crate) fn release(&mut self, template: u32) {
+        if let Some(maker) = &mut self.maker {
+            maker.free.push(template);
+        }
     }
 
     /// The steps of a session.
@@ -164,8 +174,8 @@ impl Requests {
 
     /// Mean number of requests of a session, or `None`.
     pub(crate) fn mean_steps(&self) -> Option<f64> {
-        if let Some(drawn) = &self.drawn {
-            return drawn.config.requests_per_session();
+        if let Some(config) = self.config() {
+            return config.requests_per_session();
         }
         let steps: usize = self.sessions.iter().map(|steps| steps.len()).sum();
         (!self.sessions.is_empty()).then(|| steps as f64 / self.sessions.len() as f64)
@@ -187,32 +197,18 @@ impl Requests {
     }
 }
 
-impl Drawn {
+impl Maker {
     fn of(plan: &Plan) -> Option<Self> {
         let config = plan.users.as_ref()?.config(Config::default());
-        let key = StreamKey::new(plan.seed);
-        let (free, free_templates) = (Vec::new(), Vec::new());
-        Some(Self { plan: plan.clone(), config, key, free, free_templates })
+        Some(Self { plan: plan.clone(), config, key: StreamKey::new(plan.seed), free: Vec::new() })
     }
 
-    /// A step with a template of its own.
-    fn step(&mut self, wanted: &Wanted, templates: &mut Vec<Template>) -> Step {
+    fn compose(&self, wanted: &airperf_workload::Request) -> Template {
         let paths = &self.plan.target.paths;
         let path = paths[wanted.page as usize % paths.len()].replace(SIZE, &wanted.object_bytes.to_string());
         let uploads = wanted.upload_bytes > 0 && self.plan.target.method == "GET";
         let method = if uploads { "POST" } else { &self.plan.target.method };
-        let made = compose(&self.plan, &path, method, wanted.upload_bytes);
-        let template = self.free_templates.pop().unwrap_or(templates.len() as u32);
-        match templates.get_mut(template as usize) {
-            Some(place) => *place = made,
-            None => templates.push(made),
-        }
-        Step {
-            template: Some(template),
-            after_all: wanted.object < 2,
-            think_ns: wanted.after_ns,
-            page: wanted.object == 0,
-        }
+        compose(&self.plan, &path, method, wanted.upload_bytes)
     }
 }
 
@@ -296,13 +292,13 @@ mod tests {
     #[test]
     fn a_burst_is_one_request_then_the_others_and_thinking_follows_it() {
         let more = r#","sessions":[[{"requests":[{"think_ns":5},{},{"path":"/c"}]},{"requests":[{"method":"HEAD"}]}]]"#;
-        let mut requests = Requests::of(&plan(more));
-        let step = |template, after_all, think_ns| Step { template, after_all, think_ns, page: false };
+        let requests = Requests::of(&plan(more));
+        let step = |template, after_all, think_ns| Step { template, after_all, think_ns };
         assert_eq!(
             requests.steps(0),
             [step(None, true, 0), step(None, true, 0), step(Some(2), false, 0), step(Some(3), true, 5)]
         );
         assert!(requests.get(3).is_head);
-        assert_eq!((requests.session(7, 0, 0), requests.mean_steps()), (Some(0), Some(4.0)));
+        assert_eq!((requests.session(7), requests.mean_steps()), (Some(0), Some(4.0)));
     }
 }

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::engine::Finished;
 use crate::plan::{Plan, SCHEMA};
 use crate::request::Requests;
-use crate::stats::{Bytes, Cause, Outcome, Sample, Stats, Times};
+use crate::stats::{Bytes, Cause, Outcome, Pages, Sample, Stats, Times};
 
 /// Connections opened below this share of those due: the generator did not offer what it should.
 const LEAST_SHARE: f64 = 0.99;
@@ -74,6 +74,10 @@ pub struct LoadResult {
     pub session_ms: Option<TimesMs>,
     /// The same of sessions that failed.
     pub failed_session_ms: Option<TimesMs>,
+    /// Pages by how they ended; null unless users are drawn.
+    pub pages: Option<Pages>,
+    /// From due to the last object, of pages that came whole; null unless users are drawn.
+    pub page_ms: Option<TimesMs>,
     /// From due to connect(2).
     pub schedule_error_us: TimesUs,
     /// Bound of its 99th percentile.
@@ -312,6 +316,8 @@ impl LoadResult {
             connection_ms: ms(&stats.lifetime),
             session_ms: sessions.then(|| ms(&stats.session)),
             failed_session_ms: sessions.then(|| ms(&stats.failed_session)),
+            pages: plan.users.as_ref().map(|_| stats.pages),
+            page_ms: plan.users.as_ref().map(|_| ms(&stats.page)),
             schedule_error_us: us(&stats.schedule_error),
             schedule_bound_us: plan.schedule_bound_ns as f64 / 1e3,
             generator_limited,

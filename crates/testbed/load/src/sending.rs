@@ -23,6 +23,12 @@ const PIECES: usize = 32;
 impl Engine<'_> {
     /// Queues the requests whose turn it is.
     pub(crate) fn ask(&mut self, place: u32, now: u64) {
+        if self.slab.get(place).visit.is_some() {
+            if let Some(exchange) = self.slab.get(place).wished() {
+                self.queue(place, exchange, now);
+            }
+            return;
+        }
         if self.plan.whole_bursts && !self.slab.get(place).waiting.is_empty() {
             return;
         }
@@ -32,11 +38,7 @@ impl Engine<'_> {
             if connection.step == connection.steps || waiting >= self.plan.pipeline as usize {
                 return;
             }
-            if self.plan.users.is_some() && self.used_up(place, waiting) {
-                return;
-            }
-            let connection = self.slab.get(place);
-            let plain = Step { template: None, after_all: false, think_ns: 0, page: false };
+            let plain = Step { template: None, after_all: false, think_ns: 0 };
             let step = connection
                 .session
                 .map_or(plain, |session| self.requests.steps(session)[connection.step as usize]);
@@ -49,20 +51,22 @@ impl Engine<'_> {
                 connection.burst_due_ns = connection.step_due_ns;
             }
             let (index, due_ns) = (connection.step, connection.burst_due_ns);
-            connection.waiting.push_back(Exchange { template, index, due_ns, sent_ns: None });
-            connection.unsent += 1;
-            connection.step += 1;
             connection.thought = false;
-            if waiting == 0 {
-                connection.parser.next(self.requests.get(template).is_head);
-                self.slab.touch(place, now);
-            }
+            self.queue(place, Exchange { template, index, due_ns, sent_ns: None }, now);
         }
     }
 
-    /// Whether a connection has as many requests as it may carry.
-    pub(crate) fn used_up(&mut self, place: u32, waiting: usize) -> bool {
-        self.slab.get(place).completed as usize + waiting >= self.plan.requests_per_connection as usize
+    /// Queues a request behind those that wait for their replies.
+    fn queue(&mut self, place: u32, exchange: Exchange, now: u64) {
+        let connection = self.slab.get(place);
+        let next = connection.waiting.is_empty();
+        connection.waiting.push_back(exchange);
+        connection.unsent += 1;
+        connection.step += 1;
+        if next {
+            connection.parser.next(self.requests.get(exchange.template).is_head);
+            self.slab.touch(place, now);
+        }
     }
 
     /// Whether the user thinks before the next step, which then begins.

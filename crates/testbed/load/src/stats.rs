@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use airperf_workload::Ending;
 use hdrhistogram::Histogram;
 
 /// Longest time a histogram tells apart: an hour.
@@ -155,6 +156,30 @@ impl Cause {
     }
 }
 
+/// Pages of users by how they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Pages {
+    /// With all that they embed.
+    pub complete: u64,
+    /// Something of them failed.
+    pub incomplete: u64,
+    /// The user's patience was at an end.
+    pub given_up: u64,
+    /// Under way when the time was up.
+    pub unfinished: u64,
+}
+
+impl Pages {
+    pub(crate) fn count(&mut self, ending: Ending) {
+        *match ending {
+            Ending::Complete => &mut self.complete,
+            Ending::Incomplete => &mut self.incomplete,
+            Ending::GivenUp => &mut self.given_up,
+            Ending::Unfinished => &mut self.unfinished,
+        } += 1;
+    }
+}
+
 /// What happened within [`SAMPLE_NS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub(crate) struct Sample {
@@ -188,6 +213,9 @@ pub(crate) struct Stats {
     pub(crate) schedule_error: Times,
     pub(crate) session: Times,
     pub(crate) failed_session: Times,
+    /// From due to the last object, of users' pages that came whole.
+    pub(crate) page: Times,
+    pub(crate) pages: Pages,
     /// Connections that became due.
     pub(crate) due: u64,
     /// Connections whose connect(2) was called and not refused by this machine.
@@ -253,6 +281,8 @@ impl Stats {
             schedule_error: Times::new(),
             session: Times::new(),
             failed_session: Times::new(),
+            page: Times::new(),
+            pages: Pages::default(),
             due: 0,
             opened: 0,
             last_opened_ns: 0,

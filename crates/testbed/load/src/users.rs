@@ -1,24 +1,22 @@
-//! What users do, drawn: sessions of pages with random sizes, numbers and think times, as in simulation.
+//! What users do, in the plan's words: sessions of pages with random sizes, numbers and think times, as in simulation.
 //!
 //! The sessions are those of [`airperf_workload::Session`]. All its draws come from streams named after client,
-//! session and page, whatever happens on the network, so a session can be drawn when it begins: the same requests,
-//! sizes and think times as those of a simulation with the same seed. When they are due is up to the server.
+//! session and page, whatever happens on the network: with the same seed there are the same requests, sizes and think
+//! times as in a simulation. When they are due is up to the server.
 //!
-//! Left out: sessions without end, several connections of one user, and going on after a failure.
+//! Left out: what becomes of a session; see `visits`.
 
-use airperf_units::{StreamKey, Time};
-use airperf_workload::{Config, Demand, Distribution, Outcome, Session, SessionConfig};
+use airperf_units::Duration;
+use airperf_workload::{Config, Distribution, SessionConfig};
 use serde::{Deserialize, Serialize};
-
-/// Most requests of one session: what is drawn beyond is left out, and no session of a person is as long.
-const MOST_STEPS: usize = 100_000;
 
 /// What a session is; see [`SessionConfig`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Users {
-    /// Pages of a session.
-    pub pages: Draw,
+    /// Pages of a session; `None` goes on until the load's end.
+    #[serde(default)]
+    pub pages: Option<Draw>,
     /// Octets of a page; stands for `{size}` in the path.
     pub size_bytes: Draw,
     /// Octets of each request's body.
@@ -39,6 +37,23 @@ pub struct Users {
     /// From the end of a page until the next is due, nanoseconds.
     #[serde(default)]
     pub think_time_ns: Draw,
+    /// How long a user waits for a page with all it embeds, nanoseconds; `None` for ever.
+    #[serde(default)]
+    pub patience_ns: Option<u64>,
+    /// Whether the first failure ends the session.
+    #[serde(default = "yes")]
+    pub fragile: bool,
+    /// Most connections of a user open at once.
+    #[serde(default = "one")]
+    pub connections: u32,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn one() -> u32 {
+    1
 }
 
 /// A random whole number; see [`Distribution`].
@@ -119,24 +134,11 @@ impl From<&Distribution> for Draw {
 }
 
 impl Users {
-    /// What a live generator can do of a workload: its sessions, or why it cannot.
-    ///
-    /// # Errors
-    /// What of the workload takes more than one connection, patience or persistence.
-    pub fn of(config: &Config) -> Result<Self, &'static str> {
+    /// The sessions of a workload.
+    pub fn of(config: &Config) -> Self {
         let plan = &config.session;
-        let pages = plan.pages.as_ref().ok_or("sessions without end cannot be played live")?;
-        for (wrong, why) in [
-            (plan.connections > 1, "a live session has one connection, not several"),
-            (plan.patience.is_some(), "a live user has patience with every request, not with a page"),
-            (!plan.fragile, "a live session ends with its first failure"),
-        ] {
-            if wrong {
-                return Err(why);
-            }
-        }
-        Ok(Self {
-            pages: pages.into(),
+        Self {
+            pages: plan.pages.as_ref().map(Draw::from),
             size_bytes: (&config.size).into(),
             upload_bytes: (&config.upload).into(),
             embedded: (&plan.embedded).into(),
@@ -144,113 +146,46 @@ impl Users {
             cached: plan.cached,
             parse_time_ns: (&plan.parse_time).into(),
             think_time_ns: (&plan.think_time).into(),
-        })
+            patience_ns: plan.patience.map(Duration::as_ns),
+            fragile: plan.fragile,
+            connections: plan.connections,
+        }
     }
 
     /// The same as the workload knows it.
     pub(crate) fn config(&self, arrivals: Config) -> Config {
         let session = SessionConfig {
-            pages: Some((&self.pages).into()),
+            pages: self.pages.as_ref().map(Distribution::from),
             embedded: (&self.embedded).into(),
             embedded_size: self.embedded_size_bytes.as_ref().map(Distribution::from),
             cached: self.cached,
             parse_time: (&self.parse_time_ns).into(),
             think_time: (&self.think_time_ns).into(),
+            patience: self.patience_ns.map(Duration::from_ns),
+            fragile: self.fragile,
+            connections: self.connections,
             ..SessionConfig::requests(1)
         };
         Config { size: (&self.size_bytes).into(), upload: (&self.upload_bytes).into(), session, ..arrivals }
     }
 }
 
-/// A request of a session that was drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    /// Number of its page in the session, from 0.
-    pub(crate) page: u32,
-    /// Number in its page: 0 is the page itself.
-    pub(crate) object: u32,
-    /// How long after what came before it is due: the think time of a page, the parse time of what it embeds.
-    pub(crate) after_ns: u64,
-    /// Octets of the object.
-    pub(crate) object_bytes: u64,
-    /// Octets of the request's body.
-    pub(crate) upload_bytes: u64,
-}
-
-/// All that the `session`-th session of a client asks for, if everything comes.
-pub(crate) fn draw(config: &Config, key: &StreamKey, client: u16, session: u64) -> Vec<Wanted> {
-    let mut now = Time::ZERO;
-    let demand = Demand { due: now, session };
-    let mut visit = Session::new(config, Time::MAX, key, u64::from(client), demand);
-    let whole = Outcome { complete: true, first_byte: None, response_bytes: 0 };
-    let mut wanted = Vec::new();
-    while !visit.is_over() && wanted.len() < MOST_STEPS {
-        let mut before = now;
-        now = now.max(visit.wake());
-        while let Some(request) = visit.next(config, now) {
-            let after_ns = (now - std::mem::replace(&mut before, now)).as_ns();
-            wanted.push(Wanted {
-                page: request.page,
-                object: request.object,
-                after_ns,
-                object_bytes: request.object_bytes,
-                upload_bytes: request.upload_bytes,
-            });
-            visit.ended(config, now, &whole);
-        }
-    }
-    wanted
-}
-
 #[cfg(test)]
 mod tests {
-    use airperf_units::Duration;
-
     use super::*;
 
-    fn users() -> Users {
+    #[test]
+    fn a_workload_comes_back_from_the_plan_as_it_was() {
         let text = r#"{"pages":{"uniform":{"low":1,"high":4}},"size_bytes":{"log-normal":{"mean":8192,"cv":2.0}},
             "upload_bytes":{"exponential":{"mean":100}},"embedded":{"uniform":{"low":0,"high":3}},
             "embedded_size_bytes":{"choice":[[10,1.0],[20,3.0]]},"cached":0.2,
-            "parse_time_ns":{"exponential":{"mean":5000000}},
+            "parse_time_ns":{"exponential":{"mean":5000000}},"patience_ns":7,"fragile":false,"connections":6,
             "think_time_ns":{"pareto":{"low":1000,"high":1000000000,"shape":1.5}}}"#;
-        serde_json::from_str(text).unwrap()
-    }
-
-    /// As a testbed does it, with a network that takes a while for everything.
-    fn lived(config: &Config, key: &StreamKey, client: u16, session: u64) -> Vec<Wanted> {
-        let mut now = Time::from_ns(77);
-        let mut visit = Session::new(config, Time::MAX, key, u64::from(client), Demand { due: now, session });
-        let (mut seen, mut done) = (Vec::new(), now);
-        while !visit.is_over() {
-            let Some(request) = visit.next(config, now) else {
-                now = visit.wake();
-                continue;
-            };
-            seen.push(Wanted {
-                page: request.page,
-                object: request.object,
-                after_ns: if request.object < 2 { (request.due - done).as_ns() } else { 0 },
-                object_bytes: request.object_bytes,
-                upload_bytes: request.upload_bytes,
-            });
-            now += Duration::from_us(1_234);
-            done = now;
-            visit.ended(config, now, &Outcome { complete: true, first_byte: None, response_bytes: 9 });
-        }
-        seen
-    }
-
-    #[test]
-    fn what_is_drawn_beforehand_is_what_a_simulated_user_asks_for() {
-        let config = users().config(Config::default());
-        let key = StreamKey::new(9);
-        let all: Vec<_> = (0..50).map(|session| draw(&config, &key, 3, session)).collect();
-        for (session, drawn) in (0..).zip(&all) {
-            assert_eq!(*drawn, lived(&config, &key, 3, session));
-        }
-        assert_eq!(Users::of(&config), Ok(users()));
-        assert_ne!(all[0], all[1]);
-        assert_eq!(all.iter().map(|drawn| drawn.len()).max().map(|most| most > 4), Some(true));
+        let users: Users = serde_json::from_str(text).unwrap();
+        let config = users.config(Config::default());
+        assert_eq!(Users::of(&config), users);
+        assert_eq!((config.session.connections, config.session.fragile), (6, false));
+        let endless: Users = serde_json::from_str(r#"{"size_bytes":{"fixed":1}}"#).unwrap();
+        assert_eq!(endless.config(Config::default()).session.pages, None);
     }
 }

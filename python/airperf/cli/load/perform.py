@@ -192,7 +192,8 @@ class _Live:
     def watch(self, plan: Plan) -> Callable[[Mapping[str, Any]], None]:
         """What to tell once a second about a run of this plan."""
         total = None if plan.duration_ns is None else plan.duration_ns / 1e9
-        name = f"{plan.rate:g}/s" if plan.rate else f"{plan.concurrency} connections"
+        kept = f"{plan.concurrency or len(plan.clients)} {'connections' if plan.concurrency else 'users'}"
+        name = f"{plan.rate:g}/s" if plan.rate else kept
         for task in self.bar.task_ids:
             self.bar.remove_task(task)
         task = self.bar.add_task(name, total=total, seen="")

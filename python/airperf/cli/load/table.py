@@ -14,7 +14,7 @@ from rich.text import Text
 from airperf.analysis.bisection import Knee
 from airperf.cli.output import add_row, number
 from airperf.files import printable
-from airperf.testbed.load import CARRIED, Plan, Result
+from airperf.testbed.load import CARRIED, ONCE, Plan, Result
 
 _TIMES = (
     ("response_ms", "response, from due"),
@@ -23,6 +23,7 @@ _TIMES = (
     ("connect_ms", "connect"),
     ("connection_ms", "connection"),
     ("session_ms", "session"),
+    ("page_ms", "page, from due"),
 )
 _LABEL, _NUMBER = 27, 7
 _SPREAD = ("mean", "p50", "p90", "p99", "max")
@@ -75,6 +76,8 @@ def counts_table(plan: Plan, result: Result) -> Table:
     add_row(table, "connections", f"{opened} opened in {v['elapsed_s']:.3g} s, at most {most} at once")
     unfinished = f", {v['unfinished']} unfinished" if v["unfinished"] else ""
     add_row(table, "exchanges", f"{v['sent']} sent, {v['completed']} completed{unfinished}")
+    if v.get("pages"):
+        add_row(table, "pages", _listed({key.replace("_", " "): n for key, n in v["pages"].items()}))
     add_row(table, "errors by phase", _listed(v["errors"]))
     if any(v["causes"].values()):
         add_row(table, "errors by cause", _listed(v["causes"]))
@@ -160,7 +163,9 @@ def knee_line(knee: Knee | None, points: Mapping[int, Result]) -> str:
 
 
 def _about(plan: Plan, *, rate: bool = True) -> str:
-    if plan.rate is None:
+    if plan.arrivals.process == ONCE:
+        parts = ["people who come and stay"]
+    elif plan.rate is None:
         parts = [f"{plan.concurrency} connections kept busy"]
     else:
         parts = [f"{plan.arrivals.process} {plan.rate:g}/s" if rate else plan.arrivals.process]

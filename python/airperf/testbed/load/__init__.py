@@ -7,6 +7,7 @@ JSON and answers with a result. Leaves out options and tables, which are the com
 from airperf.testbed.load.engine import CARRIED, Listener, Result, run_load
 from airperf.testbed.load.instant import monotonic_instant
 from airperf.testbed.load.plan import (
+    ONCE,
     PROCESSES,
     SCHEDULE_BOUND_NS,
     Arrivals,
@@ -23,6 +24,7 @@ from airperf.testbed.load.wsesslog import parse_wsesslog
 
 __all__ = [
     "CARRIED",
+    "ONCE",
     "PROCESSES",
     "SCHEDULE_BOUND_NS",
     "SIZE",

@@ -19,11 +19,16 @@ MAX_PIPELINE = 1024
 SCHEDULE_BOUND_NS = 10_000_000
 """How late 1% of the connections may be opened: about one exchange of the study bai2006."""
 PROCESSES = ("deterministic", "poisson", "self-similar", "on-off")
+ONCE = "once"
+"""One session of each client, at its beginning: people who come and stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """How connections (or sessions) become due; ``rate_micro`` None keeps a number of them busy instead."""
+    """How connections (or sessions) become due.
+
+    ``rate_micro`` None keeps a number of them busy instead, unless the process is ``ONCE``.
+    """
 
     process: str = "deterministic"
     rate_micro: int | None = None
@@ -45,6 +50,13 @@ class Arrivals:
             raise InputError(f"--hurst {self.hurst:g}: must be at least 0.5 and below 1")
         if self.on_ns is not None and self.on_ns <= 0:
             raise InputError("--on-time must be positive")
+        if self.process == ONCE and self.rate_micro is not None:
+            raise InputError("people who browse come once and stay: they have no --rate")
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether something becomes due at all, instead of a number that is kept busy."""
+        return self.rate_micro is not None or self.process == ONCE
 
     def json(self) -> dict[str, Any]:
         """As the engine reads it."""
@@ -132,11 +144,11 @@ class Plan:
     def __post_init__(self) -> None:
         if self.duration_ns is None and self.connections is None:
             raise InputError("say how long (--duration) or how many connections (--connections)")
-        if self.arrivals.rate_micro is None and self.concurrency is None:
+        if not self.arrivals.scheduled and self.concurrency is None:
             raise InputError("say how often connections begin (--rate), or how many are busy (--concurrency)")
         if self.pipeline > MAX_PIPELINE:
             raise InputError(f"--pipeline {self.pipeline}: at most {MAX_PIPELINE}")
-        if self.arrivals.rate_micro is None and self.arrivals.process != "deterministic":
+        if not self.arrivals.scheduled and self.arrivals.process != "deterministic":
             raise InputError(f"--arrivals {self.arrivals.process} needs --rate")
 
     @property
@@ -161,7 +173,7 @@ class Plan:
                 "method": self.method,
             },
             "clients": [client.json() for client in self.clients],
-            "arrivals": self.arrivals.json() if self.arrivals.rate_micro is not None else None,
+            "arrivals": self.arrivals.json() if self.arrivals.scheduled else None,
             "duration_ns": self.duration_ns,
             "connections": self.connections,
             "requests_per_connection": self.requests_per_connection,

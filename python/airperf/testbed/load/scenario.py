@@ -17,7 +17,7 @@ from airperf import _core
 from airperf.errors import InputError
 from airperf.quantities import duration_ns, rate_micro
 from airperf.scenario import Checked, check
-from airperf.testbed.load.plan import Arrivals
+from airperf.testbed.load.plan import ONCE, Arrivals
 
 SIZE = "{size}"
 """What stands in a URL for the size of the scenario's objects, in octets."""
@@ -86,11 +86,11 @@ def from_scenario(checked: Checked, seed: int | None = None) -> Workload:
         live = json.loads(_core.live_workload(checked.text, checked.name, chosen))
     except ValueError as error:
         raise InputError(f"{checked.name}: {error}") from None
-    rate = rate_micro(str(first["rate"]))
+    browses = first["kind"] == "browse"
     return Workload(
         arrivals=Arrivals(
-            process=str(first["arrivals"]),
-            rate_micro=rate,
+            process=ONCE if browses else str(first["arrivals"]),
+            rate_micro=None if browses else rate_micro(str(first["rate"])),
             hurst=float(first["hurst"]) if _said(first.get("hurst")) else None,
             on_ns=_time(first.get("on_time")),
             off_ns=_time(first.get("off_time")),

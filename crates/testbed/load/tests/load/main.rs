@@ -3,6 +3,7 @@
 mod behaviour;
 mod faults;
 mod server;
+mod visits;
 
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
