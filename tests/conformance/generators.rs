@@ -143,6 +143,31 @@ fn both_generators_see_the_same_of_32_kib() {
     check(&[("client.rate", "10/s"), ("client.size", "32KiB"), ("duration", "3s")]);
 }
 
+#[test]
+fn both_generators_see_the_same_of_32_requests_on_a_connection() {
+    check(&[("client.rate", "10/s"), ("client.requests_per_connection", "32"), ("duration", "2s")]);
+}
+
+/// Past saturation it is the client's acknowledgements that fill its queue: with a receive buffer that grows there are a
+/// third more of them, and others give up.
+#[test]
+fn both_generators_acknowledge_as_many_segments_at_once() {
+    if !possible(&["apache2", "httperf"]) {
+        return;
+    }
+    let _turn = turn();
+    let each = |client| {
+        let folder = tempfile::tempdir().unwrap();
+        let point = [("client.rate", "5/s"), ("client.size", "64KiB"), ("duration", "3s"), ("drain", "2s")];
+        let how = [("emu.client_program", client), ("tcp.profile", "linux-6"), ("record.level", "summary")];
+        let packets = emulated(folder.path(), &[&point[..], &how].concat()).totals.packets;
+        packets["client"]["ack"].offered as f64 / packets["server"]["data"].delivered as f64
+    };
+    let (theirs, ours) = (each("httperf"), each("airperf-load"));
+    println!("| acknowledgements of a segment | httperf {theirs:.3} | airperf load {ours:.3} |");
+    assert!((ours / theirs - 1.0).abs() < 0.05, "of airperf load {ours:.3}, of httperf {theirs:.3}");
+}
+
 /// What httperf cannot do: sizes and bodies drawn at random, pages that embed objects, time to think; the run has
 /// what the simulation has, due when it is due there.
 #[test]

@@ -149,6 +149,9 @@ pub(crate) fn differences(scenario: &Scenario) -> Vec<String> {
             "packets the model's transmit queue refuses are lost to the kernel's TCP without a word".into(),
         );
     }
+    if tcp.receive_window_max_bytes > LARGEST_UNSCALED_WINDOW {
+        list.push("receive buffers of httperf and of airperf load are 64 KiB and do not grow".into());
+    }
     if tcp.synack_scan > Duration::ZERO {
         list.push("each SYN-ACK has its own timer; the scenario's are scanned together".into());
     }

@@ -14,7 +14,7 @@ use airperf_scenario::{Client, Scenario};
 use airperf_units::{Duration, Time};
 use serde_json::{Value, json};
 
-use super::httperf::{Report, Times};
+use super::httperf::{RECEIVE_BUFFER, Report, Times};
 use super::own::Own;
 use super::{PORT, ProgramError};
 use crate::isolation::address_of;
@@ -64,6 +64,7 @@ pub(crate) fn plan(
         "drain_ns": scenario.drain.as_ns(),
         "start_at_ns": start_ns,
         "schedule_bound_ns": bound.as_ns(),
+        "receive_buffer_bytes": RECEIVE_BUFFER,
         "seed": scenario.seed,
     })
 }

@@ -17,6 +17,10 @@ use airperf_units::Duration;
 use airperf_workload::ArrivalProcess;
 
 const NAME: &str = "httperf";
+/// Octets of the receive buffer of each client's socket (SO_RCVBUF). httperf always sets one; this is as large as the
+/// kernel's own for a window without scaling. A buffer that was set does not grow, and then the kernel acknowledges fewer
+/// segments: past saturation that decides whose queue overflows, so who stands in for httperf sets the same.
+pub(crate) const RECEIVE_BUFFER: u32 = 65_536;
 /// In what its Poisson arrivals differ from the scenario's.
 pub(crate) const DIFFERENCE: &str = "httperf rounds the times between Poisson arrivals to 1 ms";
 
@@ -59,8 +63,7 @@ fn arguments(asking: &Asking) -> Vec<String> {
         format!("--uri={}", asking.uri),
         format!("--num-conns={}", asking.connections),
         format!("--num-calls={}", asking.calls),
-        // As large as the kernel's own, so that the window is the scenario's and not httperf's 16 KiB.
-        "--recv-buffer=65536".into(),
+        format!("--recv-buffer={RECEIVE_BUFFER}"),
     ];
     if asking.poisson {
         arguments.push(format!("--period=e{}", 1.0 / asking.rate));
