@@ -143,7 +143,8 @@ def most(page: Page, place: Lab, generator: Path, seconds: float, count: int) ->
                 best = max(others, key=others.__getitem__)
                 ratio, half = beside(seen["airperf"], seen[best])
                 goal = f"{best}'s {others[best]:,.0f} ({ratio:.2f} ± {half:.2f} times, round by round)"
-                apart = "" if ours >= others[best] or ratio + half < 1 else ", but runs of one differ by more"
+                alike = ours < others[best] and 1 <= ratio + half < math.inf
+                apart = ", but runs of one differ by more" if alike else ""
                 met = yes(ours >= others[best]) + apart
             page.row(what, name, f"{rate:,.0f}", f"{each:.1f}", f"{ours / rate:.2f} times", goal, met)
 
