@@ -35,10 +35,20 @@ pub struct Config {
     pub timestamps: bool,
     /// Whether acknowledgements of out-of-order data carry SACK blocks (RFC 2018).
     pub sack: bool,
+    /// Whether holes are filled by what SACK blocks report (RFC 6675), if there are any; else one in a round trip.
+    pub sack_recovery: bool,
+    /// Most ranges of out-of-order data a receiver keeps.
+    pub reorder_ranges: u8,
+    /// Whether windows are restored, and nothing more is sent again, when an echoed timestamp shows that the
+    /// original had arrived (RFC 3522); needs `timestamps`.
+    pub undo_spurious: bool,
     /// Retransmission timeout before the first sample.
     pub initial_rto: Duration,
     /// Lower bound of the variance term: RTO = SRTT + max(`min_rto`, 4 RTTVAR).
     pub min_rto: Duration,
+    /// Whether the variance term follows the largest deviation of each round trip, and falling round trips enlarge it
+    /// little.
+    pub variance_peak: bool,
     /// Upper bound of the timeout.
     pub max_rto: Duration,
     /// Times a SYN is sent again.
@@ -49,6 +59,10 @@ pub struct Config {
     pub synack_retries: u8,
     /// SYN-ACK timers fire at multiples of this; zero: each on its own.
     pub synack_scan: Duration,
+    /// Whether answering a repeated SYN starts the SYN-ACK's timer anew.
+    pub synack_timer_restarts: bool,
+    /// Least time between a connection's answers to repeated SYNs and SYN-ACKs; zero: each is answered.
+    pub answer_interval: Duration,
     /// Times data is sent again before the connection is given up.
     pub data_retries: u8,
     /// The same after the program has closed.
@@ -112,13 +126,19 @@ impl Config {
             window_scale: 0,
             timestamps: true,
             sack: true,
+            sack_recovery: false,                // not modelled of this kernel
+            reorder_ranges: 4,                   // as many as fit into an acknowledgement
+            undo_spurious: false,                // not modelled of this kernel
             initial_rto: Duration::from_secs(3), // RFC 2988 §2.1; TCP_TIMEOUT_INIT 3·HZ
             min_rto: Duration::from_ms(200),     // TCP_RTO_MIN HZ/5; RFC 2988 §2.4 would have 1 s
+            variance_peak: false,                // not modelled of this kernel
             max_rto: Duration::from_secs(120),   // TCP_RTO_MAX 120·HZ
             syn_retries: 5,                      // TCP_SYN_RETRIES
             syn_linear_timeouts: 0,
             synack_retries: 5,                        // TCP_SYNACK_RETRIES
             synack_scan: Duration::from_ms(200),      // TCP_SYNQ_INTERVAL HZ/5
+            synack_timer_restarts: false,             // tcp_synack_timer
+            answer_interval: Duration::ZERO,          // no limit before 4.0
             data_retries: 15,                         // TCP_RETR2
             orphan_retries: 8,                        // tcp_orphan_retries()
             delayed_ack_min: Duration::from_ms(40),   // TCP_ATO_MIN, TCP_DELACK_MIN HZ/25
@@ -142,19 +162,25 @@ impl Config {
     /// is not its own (a TUN device, an access point), so that refusals are losses to it.
     pub const fn linux_6() -> Self {
         Self {
-            initial_window: 10,                   // RFC 6928 §2; TCP_INIT_CWND
-            receive_window_bytes: 64_240,         // 44 × 1460, tcp_select_initial_window
-            receive_window_max_bytes: 3_145_728,  // half of tcp_rmem[2] = 6 MiB
-            window_scale: 7,                      // tcp_rmem[2] / 65535, rounded up to a power of two
-            initial_rto: Duration::from_secs(1),  // RFC 6298 §2.1; TCP_TIMEOUT_INIT 1·HZ
-            syn_retries: 6,                       // TCP_SYN_RETRIES
-            syn_linear_timeouts: 4,               // net.ipv4.tcp_syn_linear_timeouts, since 6.5
-            synack_scan: Duration::ZERO,          // a timer per request since 4.4
-            jiffy: Duration::from_ms(4),          // CONFIG_HZ=250
-            timer_wheel: true,                    // since 4.8, calc_wheel_index
-            backlog_limits_syns: true,            // since 4.4, inet_csk_reqsk_queue_is_full, tcp_conn_request
-            fin_waits_for_window: true,           // seen of 6.18; tcp_cwnd_test of 4.19 still let it pass
-            timestamp_tick: Duration::from_ms(1), // TCP_TS_HZ 1000
+            initial_window: 10,                      // RFC 6928 §2; TCP_INIT_CWND
+            receive_window_bytes: 64_240,            // 44 × 1460, tcp_select_initial_window
+            receive_window_max_bytes: 3_145_728,     // half of tcp_rmem[2] = 6 MiB
+            window_scale: 7,                         // tcp_rmem[2] / 65535, rounded up to a power of two
+            sack_recovery: true,                     // tcp_mark_head_lost, tcp_xmit_retransmit_queue
+            reorder_ranges: u8::MAX,                 // tcp_ofo_queue keeps all
+            undo_spurious: true,                     // tcp_packet_delayed, tcp_undo_cwnd_reduction
+            variance_peak: true,                     // tcp_rtt_estimator
+            initial_rto: Duration::from_secs(1),     // RFC 6298 §2.1; TCP_TIMEOUT_INIT 1·HZ
+            syn_retries: 6,                          // TCP_SYN_RETRIES
+            syn_linear_timeouts: 4,                  // net.ipv4.tcp_syn_linear_timeouts, since 6.5
+            synack_scan: Duration::ZERO,             // a timer per request since 4.4
+            synack_timer_restarts: true,             // tcp_check_req
+            answer_interval: Duration::from_ms(500), // net.ipv4.tcp_invalid_ratelimit, since 4.0
+            jiffy: Duration::from_ms(4),             // CONFIG_HZ=250
+            timer_wheel: true,                       // since 4.8, calc_wheel_index
+            backlog_limits_syns: true,               // since 4.4, inet_csk_reqsk_queue_is_full
+            fin_waits_for_window: true,              // seen of 6.18; 4.19 still let it pass
+            timestamp_tick: Duration::from_ms(1),    // TCP_TS_HZ 1000
             local_drop_feedback: false,
             ..Self::linux_2_4_18()
         }
@@ -163,6 +189,12 @@ impl Config {
     /// Octets of payload in a full segment, its options taken off.
     pub const fn segment_payload_bytes(&self) -> u32 {
         self.mss_bytes - if self.timestamps { TIMESTAMP_OPTION_BYTES } else { 0 }
+    }
+
+    /// Whether senders recover by what receivers report.
+    #[inline]
+    pub(crate) const fn recovers_by_sack(&self) -> bool {
+        self.sack && self.sack_recovery
     }
 
     /// Finds what no TCP could be.
@@ -178,6 +210,7 @@ impl Config {
                 "window_clamp must hold one segment",
             ),
             (self.duplicate_acks >= 1, "duplicate_acks must be at least 1"),
+            (self.reorder_ranges >= 1, "reorder_ranges must be at least 1"),
             (self.receive_window_bytes >= self.mss_bytes, "receive_window must hold one segment"),
             (
                 self.receive_window_bytes <= self.receive_window_max_bytes,

@@ -1,62 +1,59 @@
 //! What arrived ahead of a hole.
 //!
-//! Up to four ranges are remembered without allocation; data that would need a fifth is not kept, as a
-//! receiver short of memory may do (RFC 9293 §3.10.7.4), and comes again by retransmission.
+//! Reference: RFC 2018 §4 (which ranges a receiver reports, and in which order). Up to a stated number of ranges is
+//! kept; data that would need one more is not, as a receiver short of memory may do (RFC 9293 §3.10.7.4), and comes
+//! again by retransmission.
 
-const RANGES: usize = 4;
+use crate::ranges::Ranges;
+use crate::segment::SACK_BLOCKS;
 
-/// Disjoint, non-adjacent ranges of sequence numbers, ascending.
-#[derive(Clone, Copy, Debug, Default)]
+/// Out-of-order data of one direction.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reorder {
-    ranges: [(u32, u32); RANGES],
-    count: u8,
+    ranges: Ranges,
+    /// A sequence number of each range that grew last, latest first; zero for none.
+    latest: [u32; SACK_BLOCKS],
 }
 
 impl Reorder {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.ranges.is_empty()
     }
 
-    pub(crate) fn count(&self) -> u8 {
-        self.count
+    pub(crate) fn count(&self) -> usize {
+        self.ranges.all().len()
     }
 
-    /// Keeps `from..to` if there is room.
-    pub(crate) fn insert(&mut self, mut from: u32, mut to: u32) {
-        let n = usize::from(self.count);
-        let first = self.ranges[..n].iter().take_while(|r| r.1 < from).count();
-        let mut last = first;
-        while last < n && self.ranges[last].0 <= to {
-            from = from.min(self.ranges[last].0);
-            to = to.max(self.ranges[last].1);
-            last += 1;
-        }
-        if last > first {
-            self.ranges[first] = (from, to);
-            self.ranges.copy_within(last..n, first + 1);
-            self.count = (n - (last - first) + 1) as u8;
-        } else if n < RANGES {
-            self.ranges.copy_within(first..n, first + 1);
-            self.ranges[first] = (from, to);
-            self.count += 1;
+    /// Keeps `from..to` if at most `most` ranges do.
+    pub(crate) fn insert(&mut self, from: u32, to: u32, most: usize) {
+        self.ranges.insert(from, to, most);
+        if let Some(range) = self.ranges.around(from) {
+            let within = |seq: u32| range.0 <= seq && seq < range.1;
+            let place = self.latest.iter().position(|seq| *seq == 0 || within(*seq));
+            let last = place.unwrap_or(SACK_BLOCKS - 1);
+            self.latest.copy_within(0..last, 1);
+            self.latest[0] = from;
         }
     }
 
     /// Where the stream reaches when it is contiguous up to `next`; what it swallows is forgotten.
     #[inline]
-    pub(crate) fn advance(&mut self, mut next: u32) -> u32 {
-        let n = usize::from(self.count);
-        let mut gone = 0;
-        while gone < n && self.ranges[gone].0 <= next {
-            next = next.max(self.ranges[gone].1);
-            gone += 1;
+    pub(crate) fn advance(&mut self, next: u32) -> u32 {
+        self.ranges.advance(next)
+    }
+
+    /// The ranges to report: the one with the latest arrival first, then those reported before it (RFC 2018 §4).
+    pub(crate) fn blocks(&self) -> [(u32, u32); SACK_BLOCKS] {
+        let mut blocks = [(0, 0); SACK_BLOCKS];
+        let mut count = 0;
+        for range in self.latest.iter().filter_map(|seq| self.ranges.around(*seq)) {
+            if !blocks[..count].contains(&range) {
+                blocks[count] = range;
+                count += 1;
+            }
         }
-        if gone > 0 {
-            self.ranges.copy_within(gone..n, 0);
-            self.count = (n - gone) as u8;
-        }
-        next
+        blocks
     }
 }
 
@@ -65,26 +62,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_merge_and_drain_in_order() {
+    fn the_latest_arrival_is_reported_first_and_earlier_ones_again() {
         let mut r = Reorder::default();
-        r.insert(10, 20);
-        r.insert(30, 40);
-        assert_eq!(r.advance(5), 5);
-        r.insert(20, 30);
-        assert_eq!(r.count(), 1);
-        assert_eq!(r.advance(10), 40);
-        assert!(r.is_empty());
-    }
-
-    #[test]
-    fn a_fifth_range_is_not_kept_but_a_merge_still_is() {
-        let mut r = Reorder::default();
-        for k in [1, 3, 5, 7, 9] {
-            r.insert(k * 10, k * 10 + 5);
+        for from in [100, 300, 500, 700, 900] {
+            r.insert(from, from + 100, 32);
         }
-        assert_eq!(r.count(), 4);
-        r.insert(15, 30);
-        assert_eq!(r.count(), 3);
-        assert_eq!(r.advance(10), 35);
+        assert_eq!(r.blocks(), [(900, 1000), (700, 800), (500, 600), (300, 400)]);
+        r.insert(200, 300, 32);
+        assert_eq!(r.blocks()[..3], [(100, 400), (900, 1000), (700, 800)], "two ranges have become one");
+        assert_eq!(r.advance(400), 400);
+        r.insert(600, 700, 32);
+        assert_eq!(r.blocks(), [(500, 800), (900, 1000), (0, 0), (0, 0)]);
+        assert_eq!(r.count(), 2);
     }
 }

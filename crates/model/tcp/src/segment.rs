@@ -2,12 +2,15 @@
 //!
 //! Sequence numbers count from the initial one (SYN is 0, the first octet of data 1), so they never wrap
 //! within [`MAX_STREAM_BYTES`]; whoever writes real headers adds the initial sequence number.
-//! Reference: RFC 9293 §3.1, RFC 7323 (timestamps), RFC 2018 (only the length of SACK blocks is modelled).
+//! Reference: RFC 9293 §3.1, RFC 7323 (timestamps), RFC 2018 (SACK blocks).
 
 use crate::config::{Config, TIMESTAMP_OPTION_BYTES};
 
 /// Most octets one direction of a connection can carry.
 pub const MAX_STREAM_BYTES: u64 = u32::MAX as u64 - 2;
+
+/// Most out-of-order ranges a segment reports: what fits beside no other option (RFC 2018 §3).
+pub(crate) const SACK_BLOCKS: usize = 4;
 
 /// Octets of an IPv4 header without options.
 pub const IP_HEADER_BYTES: u32 = 20;
@@ -69,6 +72,8 @@ pub struct Segment {
     pub ts_val: u32,
     /// Timestamp echo.
     pub ts_ecr: u32,
+    /// Out-of-order ranges it reports, for a sender that recovers by them; the others are (0, 0).
+    pub sack: [(u32, u32); SACK_BLOCKS],
     /// Octets of payload.
     pub len: u16,
     /// Octets of TCP header with options.
@@ -90,7 +95,7 @@ impl Segment {
         self.seq + self.len as u32 + self.flags.has(Flags::SYN) as u32 + self.flags.has(Flags::FIN) as u32
     }
 
-    /// Out-of-order ranges its SACK option reports.
+    /// How many out-of-order ranges its SACK option has room for.
     pub fn sack_blocks(&self, config: &Config) -> u8 {
         let plain = header_bytes(config, false, 0);
         if self.flags.has(Flags::SYN) || self.header <= plain { 0 } else { (self.header - plain - 4) / 8 }
@@ -106,9 +111,13 @@ pub(crate) fn header_bytes(config: &Config, syn: bool, sack_blocks: u8) -> u8 {
         let sack_permitted = if config.sack && !config.timestamps { 4 } else { 0 };
         return TCP_HEADER_BYTES + SYN_OPTION_BYTES + timestamps + sack_permitted;
     }
-    let room = if config.timestamps { 3 } else { 4 };
-    let sack = if sack_blocks == 0 { 0 } else { 4 + 8 * sack_blocks.min(room) };
+    let sack = if sack_blocks == 0 { 0 } else { 4 + 8 * sack_blocks.min(sack_room(config) as u8) };
     TCP_HEADER_BYTES + timestamps + sack
+}
+
+/// How many ranges fit into the options of a segment (RFC 2018 §3).
+pub(crate) const fn sack_room(config: &Config) -> usize {
+    if config.timestamps { 3 } else { SACK_BLOCKS }
 }
 
 /// Octets of a reset's header: no options.

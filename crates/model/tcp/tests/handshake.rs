@@ -2,7 +2,7 @@
 
 mod pair;
 
-use airperf_tcp::{Config, Endpoint, Flags, Segment, Signals, State};
+use airperf_tcp::{Config, Endpoint, Flags, Segment, Signals, Stack, State, Transmit};
 use airperf_units::Duration;
 use pair::{Fate, Line, Pair, clean, ms, seconds};
 
@@ -104,17 +104,54 @@ fn closing_before_the_handshake_is_silent_and_a_late_syn_ack_draws_a_reset() {
 
 #[test]
 fn a_syn_to_a_closed_port_is_refused_with_its_acknowledgement() {
-    struct Sink(Vec<Segment>);
-    impl airperf_tcp::Transmit for Sink {
-        fn transmit(&mut self, segment: &Segment) -> bool {
-            self.0.push(*segment);
-            true
-        }
-    }
-    let mut sink = Sink(Vec::new());
+    let mut sink = Sent::default();
     Endpoint::refuse(&Segment { flags: Flags::SYN, ..Segment::default() }, &mut sink);
     assert_eq!(sink.0[0].flags, Flags::RST.with(Flags::ACK));
     assert_eq!((sink.0[0].ack, sink.0[0].ip_bytes()), (1, 40)); // RFC 9293 §3.10.7.1
     Endpoint::refuse(&Segment { flags: Flags::RST, ..Segment::default() }, &mut sink);
     assert_eq!(sink.0.len(), 1, "a reset is never answered");
+}
+
+/// The server's SYN-ACKs when the round trip takes three seconds.
+fn synacks_of_a_long_way(config: Config) -> usize {
+    let mut pair = Pair::new(config, Duration::from_ms(1_500), clean);
+    pair.connect();
+    pair.run_for(Duration::from_secs(10));
+    assert_eq!(pair.server.state(), State::Established);
+    pair.sent(false, |s| s.flags.has(Flags::SYN)).len()
+}
+
+#[test]
+fn answering_a_repeated_syn_starts_the_timer_anew() {
+    // SYNs leave after 0, 1.02 and 2.05 s and arrive after 1.5, 2.52 and 3.55 s; the handshake's end arrives after 4.5 s.
+    assert_eq!(synacks_of_a_long_way(Config::linux_6()), 3, "one for each SYN");
+    let config = Config { synack_timer_restarts: false, ..Config::linux_6() };
+    assert_eq!(synacks_of_a_long_way(config), 4, "and after 2.53 s the timer's");
+}
+
+#[test]
+fn repeated_syns_are_answered_once_in_an_interval() {
+    let answers = |answer_interval| {
+        let stack = Stack::new(Config { answer_interval, ..Config::linux_6() }, Duration::ZERO);
+        let (mut server, mut sent) = (Endpoint::closed(), Sent::default());
+        let syn = Segment { flags: Flags::SYN, window: 65_535, ..Segment::default() };
+        server.accept(ms(0), &stack, &syn, None, &mut sent);
+        for at in [100, 300, 599, 600, 1_200] {
+            server.receive(ms(at), &stack, &syn, &mut sent);
+        }
+        sent.0.len()
+    };
+    assert_eq!(answers(Duration::ZERO), 1 + 5);
+    assert_eq!(answers(Duration::from_ms(500)), 1 + 3, "after 100, 600 and 1,200 ms");
+}
+
+/// A queue that takes everything.
+#[derive(Default)]
+struct Sent(Vec<Segment>);
+
+impl Transmit for Sent {
+    fn transmit(&mut self, segment: &Segment) -> bool {
+        self.0.push(*segment);
+        true
+    }
 }

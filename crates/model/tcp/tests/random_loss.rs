@@ -15,12 +15,17 @@ struct Outcome {
     given_up: bool,
 }
 
-/// A server sends `bytes` and closes; the client closes when it has seen that. Both ways lose and refuse.
-fn transfer(config: &Config, seed: u64, bytes: u32, loss: f64, refusal: f64) -> Outcome {
+/// A server sends `bytes` and closes; the client closes when it has seen that. Both ways lose, refuse, and hold some
+/// segments back for up to a second, so that others overtake them and timers expire in vain.
+fn transfer(config: &Config, seed: u64, bytes: u32, [loss, refusal, late]: [f64; 3]) -> Outcome {
     let mut stream = StreamKey::new(seed).stream("loss");
-    let rule = move |_: &Line| match (stream.chance(loss), stream.chance(refusal)) {
+    let mut lateness = StreamKey::new(seed).stream("lateness");
+    let rule = move |line: &Line| match (stream.chance(loss), stream.chance(refusal)) {
         (_, true) => Fate::Refused,
         (true, _) => Fate::Lost,
+        _ if late > 0.0 && lateness.chance(late) => {
+            Fate::ArrivesAt(line.at + Duration::from_ms(3 + u64::from(lateness.up_to(1_000))))
+        }
         _ => Fate::Arrives,
     };
     let mut pair = Pair::new(config.clone(), Duration::from_ms(3), rule);
@@ -68,14 +73,21 @@ proptest! {
         reno in any::<bool>(),
         timestamps in any::<bool>(),
         feedback in any::<bool>(),
+        late in prop_oneof![Just(0.0), 0.0..0.3f64],
+        sack_recovery in any::<bool>(),
+        undo_spurious in any::<bool>(),
+        reorder_ranges in prop_oneof![Just(1u8), Just(4), Just(255)],
     ) {
         let config = Config {
             congestion: if reno { Congestion::Reno } else { Congestion::NewReno },
             timestamps,
             local_drop_feedback: feedback,
+            sack_recovery,
+            undo_spurious,
+            reorder_ranges,
             ..if modern { Config::linux_6() } else { Config::linux_2_4_18() }
         };
-        let outcome = transfer(&config, seed, bytes, loss, refusal);
+        let outcome = transfer(&config, seed, bytes, [loss, refusal, late]);
         prop_assert!(outcome.given_up || outcome.received == bytes);
         prop_assert!(outcome.acknowledged <= outcome.received);
     }
@@ -84,9 +96,10 @@ proptest! {
 #[test]
 fn the_same_losses_give_the_same_timeline() {
     let config = Config::linux_2_4_18();
-    let one = transfer(&config, 42, 200_000, 0.1, 0.05);
-    let two = transfer(&config, 42, 200_000, 0.1, 0.05);
+    let wire = [0.1, 0.05, 0.0];
+    let one = transfer(&config, 42, 200_000, wire);
+    let two = transfer(&config, 42, 200_000, wire);
     assert_eq!(one.received, 200_000, "a tenth lost is no reason to give up");
     assert!(one.lines == two.lines);
-    assert_ne!(one.ended, transfer(&config, 43, 200_000, 0.1, 0.05).ended);
+    assert_ne!(one.ended, transfer(&config, 43, 200_000, wire).ended);
 }

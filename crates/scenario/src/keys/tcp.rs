@@ -32,7 +32,7 @@ impl Default for Tcp {
 }
 
 /// Keys of `[tcp]`; `profile` comes first because it sets all others.
-pub(crate) static TCP: [Key<Tcp>; 35] = [
+pub(crate) static TCP: [Key<Tcp>; 41] = [
     Key::new(
         "profile",
         Form::Word,
@@ -139,6 +139,27 @@ pub(crate) static TCP: [Key<Tcp>; 35] = [
         |tcp, s| tcp.config.sack = s.flag(),
     ),
     Key::new(
+        "sack_recovery",
+        Form::Flag,
+        "Whether holes are filled by what SACK blocks report (RFC 6675), all in a round trip; else, or without `sack`, one in a round trip.",
+        |tcp| Setting::Flag(tcp.config.sack_recovery),
+        |tcp, s| tcp.config.sack_recovery = s.flag(),
+    ),
+    Key::new(
+        "reorder_ranges",
+        count(1, 255),
+        "Ranges of out-of-order data a receiver keeps; what would need one more has to come again.",
+        |tcp| Setting::of_count(tcp.config.reorder_ranges),
+        |tcp, s| tcp.config.reorder_ranges = s.count(),
+    ),
+    Key::new(
+        "undo_spurious",
+        Form::Flag,
+        "Whether the windows are restored, and nothing more is sent again, when an echoed timestamp shows that a retransmission was needless (RFC 3522).",
+        |tcp| Setting::Flag(tcp.config.undo_spurious),
+        |tcp, s| tcp.config.undo_spurious = s.flag(),
+    ),
+    Key::new(
         "initial_rto",
         time(MS, 3600 * S),
         "Retransmission timeout before the first sample.",
@@ -151,6 +172,13 @@ pub(crate) static TCP: [Key<Tcp>; 35] = [
         "Lower bound of the variance term: RTO = SRTT + max(`min_rto`, 4 RTTVAR).",
         |tcp| Setting::of_time(tcp.config.min_rto),
         |tcp, s| tcp.config.min_rto = s.time(),
+    ),
+    Key::new(
+        "variance_peak",
+        Form::Flag,
+        "Whether RTTVAR follows the largest deviation of each round trip, and shorter round trips enlarge it little (Linux); else as in RFC 6298 §2.3.",
+        |tcp| Setting::Flag(tcp.config.variance_peak),
+        |tcp, s| tcp.config.variance_peak = s.flag(),
     ),
     Key::new(
         "max_rto",
@@ -186,6 +214,20 @@ pub(crate) static TCP: [Key<Tcp>; 35] = [
         "SYN-ACK timers fire at multiples of this; `0s`: each on its own.",
         |tcp| Setting::of_time(tcp.config.synack_scan),
         |tcp, s| tcp.config.synack_scan = s.time(),
+    ),
+    Key::new(
+        "synack_timer_restarts",
+        Form::Flag,
+        "Whether answering a repeated SYN starts the SYN-ACK's timer anew.",
+        |tcp| Setting::Flag(tcp.config.synack_timer_restarts),
+        |tcp, s| tcp.config.synack_timer_restarts = s.flag(),
+    ),
+    Key::new(
+        "answer_interval",
+        time(0, 10 * S),
+        "Least time between a connection's answers to repeated SYNs and SYN-ACKs (`tcp_invalid_ratelimit`); `0s`: each is answered.",
+        |tcp| Setting::of_time(tcp.config.answer_interval),
+        |tcp, s| tcp.config.answer_interval = s.time(),
     ),
     Key::new(
         "data_retries",

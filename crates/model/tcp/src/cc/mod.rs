@@ -2,7 +2,7 @@
 //!
 //! Reference: RFC 5681 §3.1 (slow start, congestion avoidance), §3.2 (fast retransmit and recovery). The
 //! window counts segments, as Linux does; in congestion avoidance it grows by one segment per window.
-//! Leaves out Linux's rate halving during recovery and undoing after a spurious timeout.
+//! Leaves out Linux's proportional rate reduction during recovery.
 
 mod newreno;
 mod reno;
@@ -62,11 +62,18 @@ impl Window {
         }
     }
 
-    /// Fast retransmit with `flight` segments outstanding and `duplicates` that left the network.
+    /// Fast retransmit with `flight` segments outstanding and `duplicates` that left the network; none where a
+    /// scoreboard knows which did (RFC 6675 §5 step 4.2).
     pub(crate) fn enter_recovery(&mut self, flight: u32, duplicates: u8) {
         self.ssthresh = (flight / 2).max(MIN_THRESHOLD);
         self.cwnd = self.ssthresh + u32::from(duplicates);
         self.count = 0;
+    }
+
+    /// Gives back what a needless retransmission took (`tcp_undo_cwnd_reduction`).
+    pub(crate) fn restore(&mut self, before: Self) {
+        self.cwnd = self.cwnd.max(before.cwnd);
+        self.ssthresh = self.ssthresh.max(before.ssthresh);
     }
 
     /// One more segment left the network during recovery.

@@ -5,12 +5,12 @@
 //! queue and no octets: it is told what arrived and when, and hands segments to a [`Transmit`], which says
 //! at once whether the host's own transmit queue took them.
 //!
-//! Leaves out: urgent data, simultaneous open, zero windows (the programs here read at once), Nagle's
-//! algorithm (both programs of the study switch it off) and SACK-based recovery (blocks are reported and
-//! counted in the header's length; holes are filled by NewReno).
+//! Leaves out: urgent data, simultaneous open, zero windows (the programs here read at once) and Nagle's
+//! algorithm (both programs of the study switch it off).
 
 mod pressure;
 mod receive;
+mod recovery;
 mod send;
 mod timer;
 
@@ -20,7 +20,8 @@ use crate::ack::AckPolicy;
 use crate::cc::Window;
 use crate::reorder::Reorder;
 use crate::rtt::Rtt;
-use crate::segment::{Flags, RST_HEADER_BYTES, Segment, header_bytes};
+use crate::scoreboard::Scoreboard;
+use crate::segment::{Flags, RST_HEADER_BYTES, SACK_BLOCKS, Segment, header_bytes};
 use crate::shared::Inherited;
 use crate::stack::Stack;
 use airperf_units::Time;
@@ -125,6 +126,11 @@ pub struct Endpoint {
     peer_fin: u32,
     ts_recent: u32,
     reorder: Reorder,
+    scoreboard: Scoreboard,
+    /// What the retransmissions since the last time all was well took from the window.
+    taken: Option<recovery::Taken>,
+    /// When a repeated SYN or SYN-ACK was last answered.
+    answered: Time,
     state: State,
     duplicates: u8,
     backoff: u8,
@@ -165,6 +171,9 @@ impl Endpoint {
             peer_fin: u32::MAX,
             ts_recent: 0,
             reorder: Reorder::default(),
+            scoreboard: Scoreboard::default(),
+            taken: None,
+            answered: NEVER,
             state: State::Closed,
             duplicates: 0,
             backoff: 0,
@@ -341,7 +350,8 @@ impl Endpoint {
     }
 
     fn header(&self, stack: &Stack, syn: bool) -> u8 {
-        let blocks = if stack.config().sack { self.reorder.count() } else { 0 };
-        header_bytes(stack.config(), syn, blocks)
+        let told = !self.reorder.is_empty() && stack.config().sack;
+        let blocks = if told { self.reorder.count().min(SACK_BLOCKS) } else { 0 };
+        header_bytes(stack.config(), syn, blocks as u8)
     }
 }

@@ -40,6 +40,9 @@ impl Endpoint {
             return signals;
         }
         if flags.has(Flags::SYN) {
+            if self.answers_too_often(now, stack) {
+                return signals;
+            }
             if self.state == State::SynReceived {
                 self.repeat_synack(now, stack, out);
             } else {
@@ -110,7 +113,19 @@ impl Endpoint {
     fn repeat_synack(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) {
         let timer = self.timer;
         self.send_syn(now, stack, out, Flags::ACK);
-        self.timer = timer; // answering does not postpone the own timer
+        if !stack.config().synack_timer_restarts {
+            self.timer = timer;
+        }
+    }
+
+    /// Whether a repeated SYN or SYN-ACK comes too soon after the last one that was answered.
+    fn answers_too_often(&mut self, now: Time, stack: &Stack) -> bool {
+        let interval = stack.config().answer_interval;
+        if self.answered != NEVER && now - self.answered < interval {
+            return true;
+        }
+        self.answered = now;
+        false
     }
 
     fn complete_handshake(&mut self, now: Time, stack: &Stack, segment: &Segment, signals: &mut Signals) {
@@ -129,9 +144,11 @@ impl Endpoint {
         let config = stack.config();
         if config.timestamps {
             let ticks = stack.timestamp(now).saturating_sub(segment.ts_ecr).max(1);
-            self.rtt.sample(config.timestamp_tick * u64::from(ticks));
+            let rtt = config.timestamp_tick * u64::from(ticks);
+            self.rtt.sample(rtt, config, segment.ack, self.snd_nxt);
         } else if self.timed_at != NEVER && segment.ack >= self.timed_end {
-            self.rtt.sample((now - self.timed_at).max(Duration::from_us(1)));
+            let rtt = (now - self.timed_at).max(Duration::from_us(1));
+            self.rtt.sample(rtt, config, segment.ack, self.snd_nxt);
             self.timed_at = NEVER;
         }
     }
@@ -142,6 +159,13 @@ impl Endpoint {
             return;
         }
         let same_window = std::mem::replace(&mut self.peer_window, segment.window) == segment.window;
+        let by_sack = stack.config().recovers_by_sack();
+        let news = segment.sack[0].1 > 0 && by_sack && self.scoreboard.report(segment, ack, self.snd_max);
+        if ack == self.snd_una && by_sack {
+            self.duplicates = self.duplicates.saturating_add(u8::from(news));
+            self.detect_loss(now, stack);
+            return;
+        }
         if ack == self.snd_una {
             let outstanding = self.snd_max > self.snd_una;
             if outstanding && same_window && segment.end() == segment.seq && self.state != State::SynReceived
@@ -155,6 +179,8 @@ impl Endpoint {
         let flight = self.flight(stack);
         self.sample(now, stack, segment);
         self.snd_una = ack;
+        self.scoreboard.acknowledge(ack);
+        self.take_back(segment);
         self.snd_nxt = self.snd_nxt.max(ack);
         self.duplicates = 0;
         self.backoff = 0;
@@ -164,7 +190,9 @@ impl Endpoint {
         } else {
             self.arm(now, stack);
         }
-        if self.recovering {
+        if self.recovering && by_sack {
+            self.recovering = ack < self.recover; // RFC 6675 §5: what is missing next follows from the scoreboard
+        } else if self.recovering {
             let partial = ack < self.recover;
             let left = self.flight(stack);
             match self.window.recovery_ack(stack.config().congestion, acked, left, partial) {
@@ -176,6 +204,9 @@ impl Endpoint {
         } else if flight >= self.window.cwnd {
             self.window.grow(); // only a window in full use says anything about the path
         }
+        if news {
+            self.detect_loss(now, stack);
+        }
     }
 
     fn duplicate_ack(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) {
@@ -185,6 +216,7 @@ impl Endpoint {
             self.window.inflate();
         } else if self.duplicates == threshold && self.snd_una >= self.recover {
             // RFC 6582 §3.2 step 2.
+            self.note_taken(now, stack);
             let flight = (self.snd_max - self.snd_una).div_ceil(stack.segment_payload_bytes());
             self.window.enter_recovery(flight, threshold);
             self.recovering = true;
@@ -247,7 +279,7 @@ impl Endpoint {
             self.peer_fin = data_end;
         }
         if segment.seq > self.rcv_nxt {
-            self.reorder.insert(segment.seq, segment.end());
+            self.reorder.insert(segment.seq, segment.end(), stack.config().reorder_ranges.into());
             self.send_ack(now, stack, out); // a duplicate acknowledgement, RFC 5681 §4.2
             return;
         }

@@ -2,7 +2,7 @@
 
 use super::pressure::Wants;
 use super::{Endpoint, State, Transmit};
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, SACK_BLOCKS, Segment, sack_room};
 use crate::stack::Stack;
 use airperf_units::Time;
 
@@ -23,6 +23,7 @@ impl Endpoint {
             window: self.rcv_window.min(65_535), // the window of a SYN is never scaled, RFC 7323 §2.2
             ts_val: stack.timestamp(now),
             ts_ecr: self.ts_recent,
+            sack: [(0, 0); SACK_BLOCKS],
             len: 0,
             header: self.header(stack, true),
             flags: Flags::SYN.with(ack).with_if(Flags::AGAIN, again),
@@ -48,46 +49,73 @@ impl Endpoint {
 
     /// Sends what the windows allow: data, and a FIN after the last octet.
     pub(super) fn push(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) {
+        if self.recovering && stack.config().recovers_by_sack() {
+            self.push_in_recovery(now, stack, out);
+        } else {
+            while self.snd_nxt < self.data_end + u32::from(self.closing)
+                && self.push_one(now, stack, out, true)
+            {}
+        }
+    }
+
+    /// Sends the next segment that the peer has not reported, if there is one and the windows allow it, the congestion
+    /// window where `congestion` holds.
+    #[inline(always)]
+    pub(super) fn push_one(
+        &mut self,
+        now: Time,
+        stack: &Stack,
+        out: &mut impl Transmit,
+        congestion: bool,
+    ) -> bool {
+        if !self.scoreboard.is_empty() {
+            self.snd_nxt = self.scoreboard.hole(self.snd_nxt);
+        }
+        if self.snd_nxt >= self.data_end + u32::from(self.closing) {
+            return false;
+        }
         let payload = stack.segment_payload_bytes();
         let window = self.peer_window.min(stack.config().window_clamp_bytes.unwrap_or(u32::MAX));
-        while self.snd_nxt < self.data_end + u32::from(self.closing) {
-            let left = self.data_end.saturating_sub(self.snd_nxt);
-            let len = left.min(payload);
-            let flight = self.snd_nxt - self.snd_una;
-            if flight == 0 && len > 0 && self.snd_nxt == self.snd_max {
-                self.restart_after_idle(now, stack);
-            }
-            // A lone FIN may pass the congestion window (tcp_snd_test).
-            if (len > 0 || stack.config().fin_waits_for_window)
-                && u64::from(flight) > u64::from(self.window.cwnd - 1) * u64::from(payload)
-            {
-                break;
-            }
-            if flight + len > window && flight > 0 {
-                break;
-            }
-            if self.waits_for_room(stack, Wants::DATA, out) {
-                break;
-            }
-            let fin = self.closing && len == left;
-            let seq = self.snd_nxt;
-            if !self.transmit_data(now, stack, out, seq, len, fin) {
-                self.refused_locally(now, stack);
-                break;
-            }
-            self.refused = false;
-            self.snd_nxt += len + u32::from(fin);
-            if self.snd_nxt > self.snd_max {
-                self.snd_max = self.snd_nxt;
-                if !stack.config().timestamps && self.timed_at == super::NEVER {
-                    self.timed_at = now;
-                    self.timed_end = self.snd_nxt;
-                }
-            }
-            if self.timer == super::NEVER {
-                self.arm(now, stack);
+        let left = self.data_end.saturating_sub(self.snd_nxt);
+        let len = self.scoreboard.missing(self.snd_nxt, left.min(payload));
+        let flight = self.snd_nxt - self.snd_una;
+        if flight == 0 && len > 0 && self.snd_nxt == self.snd_max {
+            self.restart_after_idle(now, stack);
+        }
+        // A lone FIN may pass the congestion window (tcp_snd_test). What was reported has left the network, so
+        // reports let new data go (RFC 3042).
+        let in_network = flight - self.scoreboard.reported(self.snd_una, self.snd_nxt);
+        if congestion
+            && (len > 0 || stack.config().fin_waits_for_window)
+            && u64::from(in_network) > u64::from(self.window.cwnd - 1) * u64::from(payload)
+        {
+            return false;
+        }
+        if flight + len > window && flight > 0 {
+            return false;
+        }
+        if self.waits_for_room(stack, Wants::DATA, out) {
+            return false;
+        }
+        let fin = self.closing && len == left;
+        let seq = self.snd_nxt;
+        if !self.transmit_data(now, stack, out, seq, len, fin) {
+            self.refused_locally(now, stack);
+            return false;
+        }
+        self.refused = false;
+        self.snd_nxt += len + u32::from(fin);
+        if self.snd_nxt > self.snd_max {
+            self.snd_max = self.snd_nxt;
+            if !stack.config().timestamps && self.timed_at == super::NEVER {
+                self.timed_at = now;
+                self.timed_end = self.snd_nxt;
             }
         }
+        if self.timer == super::NEVER {
+            self.arm(now, stack);
+        }
+        true
     }
 
     fn restart_after_idle(&mut self, now: Time, stack: &Stack) {
@@ -103,20 +131,31 @@ impl Endpoint {
         if self.waits_for_room(stack, Wants::RESEND, out) {
             return true; // not refused, only later
         }
-        let left = self.data_end.saturating_sub(self.snd_una);
-        let sent = self.snd_max - self.snd_una;
-        let len = left.min(stack.segment_payload_bytes()).min(sent);
+        self.resend(now, stack, out, self.snd_una).is_some()
+    }
+
+    /// Sends what begins at `seq` again, up to what the peer has reported; where it ends, none when refused locally.
+    pub(super) fn resend(
+        &mut self,
+        now: Time,
+        stack: &Stack,
+        out: &mut impl Transmit,
+        seq: u32,
+    ) -> Option<u32> {
+        let left = self.data_end.saturating_sub(seq);
+        let sent = self.snd_max - seq;
+        let len = self.scoreboard.missing(seq, left.min(stack.segment_payload_bytes()).min(sent));
         let fin = self.closing && len == left && sent > len;
-        let seq = self.snd_una;
         if self.timed_end > seq {
             self.timed_at = super::NEVER;
         }
-        let accepted = self.transmit_data(now, stack, out, seq, len, fin);
-        if accepted {
-            self.refused = false;
-            self.snd_nxt = self.snd_nxt.max(seq + len + u32::from(fin));
+        if !self.transmit_data(now, stack, out, seq, len, fin) {
+            return None;
         }
-        accepted
+        self.refused = false;
+        let end = seq + len + u32::from(fin);
+        self.snd_nxt = self.snd_nxt.max(end);
+        Some(end)
     }
 
     fn transmit_data(
@@ -134,6 +173,7 @@ impl Endpoint {
             window: self.advertise(),
             ts_val: stack.timestamp(now),
             ts_ecr: self.ts_recent,
+            sack: self.report(stack),
             len: len as u16,
             header: self.header(stack, false),
             flags: Flags::ACK.with_if(Flags::FIN, fin).with_if(Flags::AGAIN, seq < self.snd_max),
@@ -164,12 +204,25 @@ impl Endpoint {
             window: self.advertise(),
             ts_val: stack.timestamp(now),
             ts_ecr: self.ts_recent,
+            sack: self.report(stack),
             len: 0,
             header: self.header(stack, false),
             flags: Flags::ACK,
         });
         self.rcv_acked = self.rcv_nxt;
         self.ack_policy.acknowledged(stack.config());
+    }
+
+    /// The ranges to report, as many as there is room for.
+    #[inline]
+    fn report(&self, stack: &Stack) -> [(u32, u32); SACK_BLOCKS] {
+        let config = stack.config();
+        if self.reorder.is_empty() || !config.recovers_by_sack() {
+            return [(0, 0); SACK_BLOCKS];
+        }
+        let mut blocks = self.reorder.blocks();
+        blocks[sack_room(config)..].fill((0, 0));
+        blocks
     }
 
     /// The window to advertise: its right edge never moves left (RFC 9293 §3.8.6.2.2).

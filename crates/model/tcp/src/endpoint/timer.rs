@@ -85,6 +85,7 @@ impl Endpoint {
         if self.waits_for_room(stack, Wants::TIMEOUT, out) {
             return Signals::NONE; // perhaps the acknowledgement comes before there is room
         }
+        self.note_taken(now, stack);
         let flight = (self.snd_max - self.snd_una).div_ceil(stack.segment_payload_bytes());
         self.window.timeout(flight, self.backoff == 0);
         self.recovering = false;

@@ -11,6 +11,8 @@ pub enum Fate {
     Lost,
     /// The sender's own transmit queue refuses it.
     Refused,
+    /// It arrives then instead of after the wire's delay.
+    ArrivesAt(Time),
 }
 
 /// One line of a timeline: when, from the client or not, what.
@@ -55,8 +57,10 @@ impl<F: FnMut(&Line) -> Fate> Transmit for Port<'_, F> {
             Line { at: self.now, from_client: self.from_client, segment: *segment, fate: Fate::Arrives };
         line.fate = (self.rule)(&line);
         self.log.push(line);
-        if line.fate == Fate::Arrives {
-            self.under_way.push((self.arrival, self.from_client, *segment));
+        match line.fate {
+            Fate::Arrives => self.under_way.push((self.arrival, self.from_client, *segment)),
+            Fate::ArrivesAt(at) => self.under_way.push((at, self.from_client, *segment)),
+            Fate::Lost | Fate::Refused => {}
         }
         line.fate != Fate::Refused
     }
@@ -222,6 +226,25 @@ pub fn data(segment: &Segment) -> bool {
 
 pub fn pure_ack(segment: &Segment) -> bool {
     segment.len == 0 && segment.flags == Flags::ACK
+}
+
+/// Loses the server's data segments with these places in the stream (from 0), each as often as it stands there.
+pub fn losing(places: &'static [u32]) -> impl FnMut(&Line) -> Fate {
+    let mut left = places.to_vec();
+    move |line: &Line| {
+        let place = (line.segment.seq.max(1) - 1) / 1448;
+        let hit = left.iter().position(|p| *p == place && !line.from_client && line.segment.len > 0);
+        hit.map_or(Fate::Arrives, |index| {
+            left.swap_remove(index);
+            Fate::Lost
+        })
+    }
+}
+
+/// Places in the stream of the server's data segments that were sent again, in order.
+pub fn sent_again<F>(pair: &Pair<F>) -> Vec<u32> {
+    let again = |l: &&Line| !l.from_client && data(&l.segment) && l.segment.flags.has(Flags::AGAIN);
+    pair.log.iter().filter(again).map(|l| (l.segment.seq - 1) / 1448).collect()
 }
 
 /// A wire that loses nothing.

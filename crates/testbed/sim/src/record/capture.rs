@@ -149,8 +149,13 @@ impl<W: Write> Capture<W> {
         let mut blocks = [(0, 0); 4];
         let count = usize::from(segment.sack_blocks(&self.tcp));
         for (place, block) in (0u32..).zip(&mut blocks[..count]) {
+            let told = segment.sack[place as usize];
             let from = first_hole.wrapping_add(place * 2 * self.tcp.mss_bytes);
-            *block = (from, from.wrapping_add(self.tcp.mss_bytes));
+            *block = match told.1 {
+                // A sender that does not recover by them is told their number only.
+                0 => (from, from.wrapping_add(self.tcp.mss_bytes)),
+                _ => (peer.wrapping_add(told.0), peer.wrapping_add(told.1)),
+            };
         }
         if payload.is_reliable_udp() {
             return self.udp(from, to, (source_port, destination_port), payload);
