@@ -79,7 +79,7 @@ def forget_connections() -> None:
 def names_from_here(folder: Path) -> None:
     """Names are looked up at the hosted name server alone, and not at a daemon of the machine's."""
     replace(
-        "/etc/resolv.conf", folder / "resolv.conf", f"nameserver {ADDRESS}\noptions timeout:1 attempts:2\n"
+        "/etc/resolv.conf", folder / "resolv.conf", f"nameserver {ADDRESS}\noptions timeout:5 attempts:5\n"
     )
     path = Path("/etc/nsswitch.conf")
     if path.exists():
