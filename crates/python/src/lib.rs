@@ -17,6 +17,7 @@ mod run;
 mod scenario;
 mod shell;
 mod tell;
+mod visits;
 
 use pyo3::prelude::*;
 
@@ -34,6 +35,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     proxy::add(module)?;
     host::add(module)?;
     shell::add(module)?;
+    visits::add(module)?;
     record::add(module)?;
     capture::add(module)
 }

@@ -111,11 +111,7 @@ fn run_emu(
 ) -> PyResult<String> {
     let scenario = scenario::read(text, name, &overrides)?;
     let key = StreamKey::new(seed.unwrap_or(scenario.seed));
-    let mut record = options(&scenario, level)?;
-    if record.level == Level::Summary {
-        // What real programs did is worth its tables: it cannot be made again.
-        record.level = Level::Analysis;
-    }
+    let record = emu_options(&scenario, level)?;
     let options = EmuOptions { record, own_parts, ..EmuOptions::default() };
     let mut raised = None;
     let mut tell = |seen: Progress| match Python::attach(|py| report(py, progress.as_ref(), seen)) {
@@ -162,6 +158,13 @@ fn options(scenario: &Scenario, level: Option<&str>) -> PyResult<Options> {
     Ok(Options { level, expected_bytes: bytes as u64, ..Options::default() })
 }
 
-fn text_of(manifest: &Manifest) -> PyResult<String> {
+/// The same for an emulated run: what real programs did is worth its tables, for it cannot be made again.
+pub(crate) fn emu_options(scenario: &Scenario, level: Option<&str>) -> PyResult<Options> {
+    let wanted = options(scenario, level)?;
+    let level = if wanted.level == Level::Summary { Level::Analysis } else { wanted.level };
+    Ok(Options { level, ..wanted })
+}
+
+pub(crate) fn text_of(manifest: &Manifest) -> PyResult<String> {
     serde_json::to_string(manifest).map_err(|error| error::RunError::new_err(error.to_string()))
 }

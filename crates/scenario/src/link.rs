@@ -123,6 +123,13 @@ impl LinkConfig {
         }
     }
 
+    /// The path from the server: the rate of full packets, and the time of a round trip by those on their way; `None`
+    /// where the stations share the medium.
+    pub fn path(&self) -> Option<(Rate, Duration)> {
+        let rate = self.rates()?[0];
+        Some((rate, rate.time_for(self.mtu().into()) * u64::from(self.packets_on_their_way()?)))
+    }
+
     /// Small packets of `bytes` per second at most.
     pub(crate) fn most_packets(&self, bytes: u32) -> f64 {
         let each = match self {

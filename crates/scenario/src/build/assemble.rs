@@ -209,9 +209,7 @@ fn browser(station: u16, part: &BrowserPart, reply_header_bytes: u32, link: &Lin
 
 /// The ends of reliable UDP over a link: the server's and the browser's.
 fn datagrams(link: &LinkConfig, fec: bool) -> Option<[airperf_rudp::Config; 2]> {
-    let rates = link.rates()?;
-    let full = rates[0].time_for(link.mtu().into());
-    let round_trip = full * u64::from(link.packets_on_their_way()?);
+    let (rates, (_, round_trip)) = (link.rates()?, link.path()?);
     let end = |rate| airperf_rudp::Config {
         datagram_bytes: (link.mtu().min(1500) as u16).saturating_sub(airperf_rudp::HEADER_BYTES).max(1),
         fec: fec.then_some(REPAIR),

@@ -2,11 +2,11 @@
 //!
 //! Every station is a network namespace of its own with a TUN device; one thread owns all devices and
 //! drives the scenario's link with them, the same link that the simulated testbed drives in virtual time.
-//! [`run()`] makes a run directory, [`replay()`] repeats one in virtual time and compares, [`probe()`] says what
+//! [`run()`] makes a run directory, [`visit()`] one of page loads by a real browser, [`replay()`] repeats one in virtual time and compares, [`probe()`] says what
 //! the machine lacks, [`clean`] removes what a killed run left.
 //!
 //! Reference: namespaces(7), `Documentation/networking/tuntap.rst`, timerfd_create(2). Left out: real
-//! radios, name service and pages (later testbeds), machines other than Linux.
+//! radios, serving pages and their names (the crate `host`), machines other than Linux.
 
 /// Says past the test harness's capture that a test could not run here, why, and how many so far.
 #[cfg(test)]
@@ -54,5 +54,7 @@ pub use realtime::Granted;
 pub use records::RecordsError;
 pub use registry::{clean, default_state_dir};
 pub use replay::{FrameDifference, ReplayError, Replayed, replay};
-pub use run::{EmuOptions, Progress, RunError, run};
+pub use run::{
+    EmuOptions, LoadSeen, ObjectSeen, Progress, RunError, Visitor, Visits, run, visit, visit_settings,
+};
 pub use shell::{DirectionReport, LayerReport, OtherReport, ShellError, ShellReport, Wanted, shell};

@@ -15,6 +15,7 @@ use airperf_units::{Duration, Time};
 
 use crate::lag::Histogram;
 use crate::pool::{Handle, Pool};
+use crate::realtime::Granted;
 
 /// The world a link is driven against.
 pub(crate) trait World {
@@ -107,6 +108,23 @@ pub(crate) struct Medium<L, R> {
     next_sample: Time,
 }
 
+/// What a medium came to.
+#[derive(Debug)]
+pub(crate) struct MediumOutcome {
+    pub(crate) closing: Time,
+    pub(crate) delivery_lag: Histogram,
+    pub(crate) timer_lag: Histogram,
+    pub(crate) counters: Counters,
+    pub(crate) queues: Vec<QueueStats>,
+    pub(crate) airtime: Vec<(&'static str, Duration)>,
+    pub(crate) late_arrivals: u64,
+    pub(crate) granted: Granted,
+    /// Deliveries the kernel refused.
+    pub(crate) refused: u64,
+    /// Times the spool's writer was behind.
+    pub(crate) spool_delayed: u64,
+}
+
 impl<L: Link<Handle>, R: Recorder> Medium<L, R> {
     /// A medium at time zero. `packets` is how many the link's queues can hold together.
     pub(crate) fn new(link: L, recorder: R, packets: usize, mtu: usize, sample_every: Duration) -> Self {
@@ -148,6 +166,24 @@ impl<L: Link<Handle>, R: Recorder> Medium<L, R> {
                 self.timer_lag.record(woken.saturating_since(scheduled));
             }
         }
+    }
+
+    /// What it came to, and its recorder.
+    pub(crate) fn outcome(self, closing: Time, granted: Granted, refused: u64) -> (MediumOutcome, R) {
+        let link = &self.link;
+        let outcome = MediumOutcome {
+            closing,
+            queues: (0..link.stations()).map(|station| link.queue(StationId(station))).collect(),
+            airtime: link.airtime(),
+            late_arrivals: link.late_arrivals(),
+            delivery_lag: self.delivery_lag,
+            timer_lag: self.timer_lag,
+            counters: self.counters,
+            granted,
+            refused,
+            spool_delayed: 0,
+        };
+        (outcome, self.recorder)
     }
 
     /// Brings the link and the samples up to `now`, every step at its scheduled time.

@@ -9,6 +9,7 @@
 
 mod medium_thread;
 mod outcome;
+mod visits;
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -37,6 +38,7 @@ use crate::server::Server;
 use crate::spool::{self, Spool};
 use crate::wants;
 use medium_thread::MediumThread;
+pub use visits::{LoadSeen, ObjectSeen, Visitor, Visits, visit, visit_settings};
 
 /// Name of the spool in the unfinished run directory.
 const SPOOL: &str = "events.spool";
@@ -84,12 +86,15 @@ pub enum RunError {
          use --testbed sim, or leave them out"
     )]
     Flows,
-    /// Modelled browsers, where a real one can be had.
+    /// Browsers beside clients, or several.
     #[error(
-        "the emulated testbed has no program for [[browser]] tables: use --testbed sim, or load the page with a real \
-         browser: airperf browse URL --site PAGE --net SCENARIO"
+        "the emulated testbed has a real browser for one [[browser]] of a scenario without [[client]]: use --testbed sim, or \
+         load the page beside other clients: airperf browse URL --site PAGE --net SCENARIO"
     )]
     Browsers,
+    /// The browser, or what it was started with, failed.
+    #[error("{0}")]
+    Browser(String),
     /// Fewer descriptors than needed.
     #[error(
         "this process may open {have} files, a run of this scenario needs {need}: raise the limit (ulimit -n)"
@@ -176,6 +181,7 @@ pub fn run(
         return Err(RunError::Flows);
     }
     if !scenario.browsers.is_empty() {
+        // A real one needs a network namespace with the page's hosts: see `visit`.
         return Err(RunError::Browsers);
     }
     if let Some((key, what)) = kernel::beyond(scenario) {

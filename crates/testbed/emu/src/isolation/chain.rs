@@ -144,18 +144,23 @@ pub(crate) struct Hop {
 }
 
 impl Lab {
-    /// Makes layers from here inwards, with these MTUs; a command runs in the network of the last station.
+    /// Makes layers from here inwards, with these MTUs; a command runs in the network of the last station. The settings
+    /// given are those of stations inside, and of the routes to and from them; what is around keeps its own.
     ///
     /// # Errors
     /// [`LabError`], with the step that failed and what to do.
-    pub(crate) fn chain(ground: &Ground, mtus: &[u32]) -> Result<(Self, Vec<Hop>), LabError> {
+    pub(crate) fn chain(
+        ground: &Ground,
+        mtus: &[u32],
+        settings: Option<&StationSettings>,
+    ) -> Result<(Self, Vec<Hop>), LabError> {
         let mut refused = LabError::TooManyLayers;
         for (place, block) in ground.free() {
             let Some(blocks) = blocks(block, mtus.len()) else { break };
             let mut steps = Vec::new();
             for (number, (&block, &mtu)) in blocks.iter().zip(mtus).enumerate() {
                 let enclosed = number > 0 || ground.enclosed;
-                steps.extend(layer(if number == 0 { place } else { 1 }, block, mtu, enclosed));
+                steps.extend(layer(if number == 0 { place } else { 1 }, block, mtu, enclosed, settings));
             }
             let (lab, devices) = match Self::carry_out(&steps, mtus.len() as u16) {
                 // Somebody else was faster.
@@ -199,7 +204,7 @@ impl Lab {
         let mut steps = vec![Step::SendNamespace { path: path("/proc/self/ns/net"), network: true }];
         steps.extend(outer(place, LAB, mtu, ground.enclosed));
         for station in 1..count {
-            steps.extend(inner(LAB, station, mtu, if station > 1 { &settings.sysctls } else { &[] }));
+            steps.extend(inner(LAB, station, mtu, Some(settings).filter(|_| station > 1)));
         }
         let (lab, devices) = Self::carry_out(&steps, count)?;
         let device = |(station, fd)| Device { fd, kind: DeviceKind::Tun, address: LAB.station(station) };
@@ -228,9 +233,20 @@ fn blocks(first: Block, count: usize) -> Option<Vec<Block>> {
 }
 
 /// The steps that make one layer: the outer device here, then a namespace with the inner one.
-fn layer(place: u32, block: Block, mtu: u32, enclosed: bool) -> Vec<Step> {
+fn layer(
+    place: u32,
+    block: Block,
+    mtu: u32,
+    enclosed: bool,
+    settings: Option<&StationSettings>,
+) -> Vec<Step> {
     let mut steps = outer(place, block, mtu, enclosed);
-    steps.extend(inner(block, 1, mtu, &[]));
+    if let Some(settings) = settings {
+        let (subnet, index) = (Ipv4Addr::from(block.first), INTERFACE_INDEX + place);
+        let route = netlink::replace_route(subnet, block.prefix, block.outer(), index, settings.metrics);
+        steps.push(Step::Netlink { message: route, what: "set the metrics of the route to the layer" });
+    }
+    steps.extend(inner(block, 1, mtu, settings));
     steps
 }
 
@@ -250,14 +266,14 @@ fn outer(place: u32, block: Block, mtu: u32, enclosed: bool) -> Vec<Step> {
 }
 
 /// The steps that make a namespace for a station of a layer, with its device.
-fn inner(block: Block, station: u16, mtu: u32, sysctls: &[(String, String)]) -> Vec<Step> {
+fn inner(block: Block, station: u16, mtu: u32, settings: Option<&StationSettings>) -> Vec<Step> {
     let mut steps = vec![Step::Unshare(CloneFlags::CLONE_NEWNET)];
     for interfaces in ["all", "default"] {
         steps.push(write(&format!("/proc/sys/net/ipv6/conf/{interfaces}/disable_ipv6"), "1", false));
     }
     // No connection learns from an earlier one.
     steps.push(write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1", false));
-    for (name, value) in sysctls {
+    for (name, value) in settings.map_or(&[][..], |settings| &settings.sysctls) {
         steps.push(write(&format!("/proc/sys/net/{name}"), value, false));
     }
     let address = block.station(station);
@@ -265,7 +281,8 @@ fn inner(block: Block, station: u16, mtu: u32, sysctls: &[(String, String)]) -> 
     steps.push(interface_up("lo"));
     steps.push(interface_up(INTERFACE));
     let nowhere = Ipv4Addr::UNSPECIFIED;
-    let route = netlink::replace_route(nowhere, 0, address, INTERFACE_INDEX, RouteMetrics::default());
+    let metrics = settings.map_or(RouteMetrics::default(), |settings| settings.metrics);
+    let route = netlink::replace_route(nowhere, 0, address, INTERFACE_INDEX, metrics);
     steps.push(Step::Netlink { message: route, what: "set the default route" });
     steps.push(Step::SendNamespace { path: path("/proc/self/ns/net"), network: true });
     steps

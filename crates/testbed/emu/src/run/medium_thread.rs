@@ -7,16 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use airperf_clock::RunClock;
-use airperf_link::{Link, QueueStats, StationId};
+use airperf_link::Link;
 use airperf_units::{Duration, Time};
 
 use super::RunError;
 use crate::isolation::Device;
-use crate::lag::Histogram;
 use crate::live::{Live, Toward};
-use crate::medium::{Counters, Medium};
+use crate::medium::{Medium, MediumOutcome};
 use crate::pool::Handle;
-use crate::realtime::{self, Granted};
+use crate::realtime;
 use crate::spool::Spool;
 
 /// What the thread is given.
@@ -27,23 +26,6 @@ pub(super) struct Parts {
     pub(super) core: Option<usize>,
     pub(super) sample_every: Duration,
     pub(super) mtu: u32,
-}
-
-/// What the thread leaves.
-#[derive(Debug)]
-pub(super) struct MediumOutcome {
-    pub(super) closing: Time,
-    pub(super) delivery_lag: Histogram,
-    pub(super) timer_lag: Histogram,
-    pub(super) counters: Counters,
-    pub(super) queues: Vec<QueueStats>,
-    pub(super) airtime: Vec<(&'static str, Duration)>,
-    pub(super) late_arrivals: u64,
-    pub(super) granted: Granted,
-    /// Deliveries the kernel refused.
-    pub(super) refused: u64,
-    /// Times the spool's writer was behind.
-    pub(super) spool_delayed: u64,
 }
 
 /// The thread; dropping it stops it.
@@ -68,19 +50,8 @@ impl MediumThread {
             let closing = medium.run(&mut live, end);
             medium.recorder.close();
             realtime::give_back(&granted);
-            let link = &medium.link;
-            MediumOutcome {
-                closing,
-                queues: (0..link.stations()).map(|station| link.queue(StationId(station))).collect(),
-                airtime: link.airtime(),
-                late_arrivals: link.late_arrivals(),
-                delivery_lag: medium.delivery_lag,
-                timer_lag: medium.timer_lag,
-                counters: medium.counters,
-                granted,
-                refused: live.refused(),
-                spool_delayed: medium.recorder.delayed,
-            }
+            let (outcome, spool) = medium.outcome(closing, granted, live.refused());
+            MediumOutcome { spool_delayed: spool.delayed, ..outcome }
         };
         let thread = std::thread::Builder::new().name("emu-medium".into()).spawn(work);
         let thread = thread.map_err(|error| RunError::Medium(error.to_string()))?;

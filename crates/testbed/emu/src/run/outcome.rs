@@ -15,10 +15,10 @@ use airperf_units::{Duration, StreamKey};
 use airperf_workload::ArrivalProcess;
 use serde_json::{Value, json};
 
-use super::medium_thread::MediumOutcome;
 use crate::clients::{ClientReport, LATEST_SCHEDULE};
 use crate::kernel;
 use crate::lag::Histogram;
+use crate::medium::MediumOutcome;
 use crate::programs::httperf;
 use crate::records::Sums;
 

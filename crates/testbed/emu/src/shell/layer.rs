@@ -16,26 +16,23 @@ use super::ShellError;
 use super::check::{Check, Seen};
 use super::stated::Stated;
 use crate::isolation::Device;
-use crate::lag::Histogram;
 use crate::live::{Live, Toward};
-use crate::medium::{Counters, Event, Medium, Received, Recorder, World};
+use crate::medium::{Event, Medium, MediumOutcome, Received, Recorder, World};
 use crate::pool::Handle;
-use crate::realtime::{self, Granted};
+use crate::realtime;
+use crate::spool::Spool;
 
 /// A shell ends when its command does; a year is never.
 const END: Time = Time::from_ns(365 * 86_400 * 1_000_000_000);
+/// How often queues are read of which nobody is told.
+const SELDOM: Duration = Duration::from_secs(3600);
 /// Packets whose coming is remembered; more than are under way in any link that is not made to hold them.
 const REMEMBERED: usize = 1 << 16;
 
 /// What a layer's thread leaves.
 #[derive(Debug)]
-pub(super) struct LayerOutcome {
-    pub(super) closing: Time,
-    pub(super) delivery_lag: Histogram,
-    pub(super) counters: Counters,
-    pub(super) granted: Granted,
-    /// Deliveries the kernel refused.
-    pub(super) refused: u64,
+pub(crate) struct LayerOutcome {
+    pub(crate) medium: MediumOutcome,
     pub(super) books: Books,
     /// The way down (from station 0) to the command and up.
     pub(super) seen: [Seen; 2],
@@ -51,12 +48,13 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// Starts the link of a scenario between two devices.
+    /// Starts the link of a scenario between two devices; every event goes into the spool, too, if there is one.
     pub(super) fn start(
         scenario: &Scenario,
         key: StreamKey,
         devices: Vec<Device>,
         core: Option<usize>,
+        spool: Option<Spool>,
     ) -> Result<Self, ShellError> {
         let stop = Arc::new(AtomicBool::new(false));
         let clock = RunClock::start();
@@ -66,7 +64,10 @@ impl Layer {
             .map_err(|errno| ShellError::Medium(errno.to_string()))?;
         let tap = Tap::new(live, Stated::of(&scenario.link, stations > 2), stations);
         let packets = scenario.link.packets() as usize + 16;
-        let start = Start { packets, mtu: scenario.link.mtu() as usize, tap, core };
+        // Nobody reads queues that are not recorded.
+        let sample_every = spool.as_ref().map_or(SELDOM, |_| scenario.record.queue_interval);
+        let books = Books { spool, ..Books::default() };
+        let start = Start { packets, mtu: scenario.link.mtu() as usize, tap, core, books, sample_every };
         let thread =
             scenario.link.build(key, start).map_err(|error| ShellError::Medium(error.to_string()))?;
         let thread = thread.map_err(|error| ShellError::Medium(error.to_string()))?;
@@ -106,28 +107,26 @@ struct Start {
     mtu: usize,
     tap: Tap,
     core: Option<usize>,
+    books: Books,
+    sample_every: Duration,
 }
 
 impl OverLink<Handle> for Start {
     type Output = std::io::Result<JoinHandle<LayerOutcome>>;
 
     fn over<L: Link<Handle> + Send + 'static>(self, link: L) -> Self::Output {
-        let Self { packets, mtu, mut tap, core } = self;
-        let mut medium = Medium::new(link, Books::default(), packets, mtu, Duration::from_secs(3600));
+        let Self { packets, mtu, mut tap, core, books, sample_every } = self;
+        let mut medium = Medium::new(link, books, packets, mtu, sample_every);
         let work = move || {
             let granted = realtime::ask(core);
             let closing = medium.run(&mut tap, END);
             realtime::give_back(&granted);
-            LayerOutcome {
-                closing,
-                delivery_lag: medium.delivery_lag,
-                counters: medium.counters,
-                granted,
-                refused: tap.live.refused(),
-                books: medium.recorder,
-                seen: tap.checks.map(|check| check.seen()),
-                others: tap.others,
+            let (mut medium, mut books) = medium.outcome(closing, granted, tap.live.refused());
+            if let Some(mut spool) = books.spool.take() {
+                spool.close();
+                medium.spool_delayed = spool.delayed;
             }
+            LayerOutcome { medium, books, seen: tap.checks.map(|check| check.seen()), others: tap.others }
         };
         std::thread::Builder::new().name("shell-medium".into()).spawn(work)
     }
@@ -142,7 +141,7 @@ fn way(from: StationId, to: StationId) -> Option<usize> {
 }
 
 /// What the link refused and gave up of the command's packets, by way and cause.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Books {
     pub(super) dropped: [BTreeMap<&'static str, u64>; 2],
     pub(super) lost: [BTreeMap<&'static str, u64>; 2],
@@ -150,6 +149,8 @@ pub(super) struct Books {
     /// Which way packets went, by their numbers modulo the length.
     ways: Vec<Option<usize>>,
     next: u64,
+    /// Where everything goes, where it is recorded.
+    spool: Option<Spool>,
 }
 
 impl Default for Books {
@@ -160,6 +161,7 @@ impl Default for Books {
             offered: Default::default(),
             ways: vec![None; REMEMBERED],
             next: 0,
+            spool: None,
         }
     }
 }
@@ -174,6 +176,9 @@ const fn word(cause: DropCause) -> &'static str {
 
 impl Recorder for Books {
     fn record(&mut self, event: &Event<'_>) {
+        if let Some(spool) = &mut self.spool {
+            spool.record(event);
+        }
         match *event {
             Event::Offered { from, to, bytes, arrival, .. } => {
                 let way = way(from, to);

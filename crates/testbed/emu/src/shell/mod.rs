@@ -32,11 +32,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid, getppid};
 
 use crate::isolation::DeviceKind;
-use crate::isolation::{Ground, Lab, LabError};
+use crate::isolation::{Ground, Lab, LabError, StationSettings};
 use crate::kernel;
 use crate::programs::ProgramError;
 use crate::realtime::Cores;
+use crate::spool::Spool;
 use layer::Layer;
+pub(crate) use layer::LayerOutcome;
 use others::Others;
 pub use report::{DirectionReport, LayerReport, OtherReport, ShellReport, Wanted};
 
@@ -93,6 +95,38 @@ pub fn shell(
     own_parts: &[OsString],
     tell: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<ShellReport, ShellError> {
+    Ok(over(layers, command, own_parts, None, tell)?.report)
+}
+
+/// What a shell leaves.
+pub(crate) struct Over {
+    pub(crate) report: ShellReport,
+    /// What came of each layer.
+    pub(crate) layers: Vec<LayerOutcome>,
+    /// The instant at which the innermost link was at its beginning, nanoseconds of `CLOCK_MONOTONIC`.
+    pub(crate) zero_ns: u64,
+    /// Settings that the kernel refused.
+    pub(crate) refused: Vec<String>,
+    /// Packets dropped at the devices of the innermost layer.
+    pub(crate) drops: [Option<u64>; 2],
+}
+
+/// How the only layer is recorded.
+pub(crate) struct Recording<'a> {
+    /// Where events go.
+    pub(crate) spool: Spool,
+    /// What TCP is told at both ends.
+    pub(crate) settings: &'a StationSettings,
+}
+
+/// What [`shell`] does; a layer may be recorded when it is the only one and has no other clients.
+pub(crate) fn over(
+    layers: &[(Scenario, u64)],
+    command: &[OsString],
+    own_parts: &[OsString],
+    recording: Option<Recording<'_>>,
+    tell: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Over, ShellError> {
     let (Some((program, arguments)), false) = (command.split_first(), layers.is_empty()) else {
         return Err(ShellError::NoLayer);
     };
@@ -101,7 +135,7 @@ pub fn shell(
     let (lab, hops) = match (layers, crowded) {
         (_, None) => {
             let mtus: Vec<u32> = layers.iter().map(|(scenario, _)| scenario.link.mtu()).collect();
-            Lab::chain(&ground, &mtus)?
+            Lab::chain(&ground, &mtus, recording.as_ref().map(|recording| recording.settings))?
         }
         ([(scenario, _)], Some(_)) => {
             let settings = kernel::settings(scenario, DeviceKind::Tun);
@@ -117,9 +151,10 @@ pub fn shell(
     let outside = hops.first().filter(|_| !ground.is_inside()).map(|hop| hop.block.outer().to_string());
     let mut variables: Vec<(&str, String)> = outside.map(|address| (OUTSIDE, address)).into_iter().collect();
     let (core, mut made, mut working) = (Cores::choose().medium, vec![], vec![]);
+    let mut spool = recording.map(|recording| recording.spool);
     for ((scenario, seed), hop) in layers.iter().zip(hops) {
         made.push((hop.block, hop.outer));
-        working.push(Layer::start(scenario, StreamKey::new(*seed), hop.devices, core)?);
+        working.push(Layer::start(scenario, StreamKey::new(*seed), hop.devices, core, spool.take())?);
     }
     let mut others = match (layers, crowded) {
         ([(scenario, seed)], Some(_)) => {
@@ -127,7 +162,8 @@ pub fn shell(
         }
         _ => None,
     };
-    variables.extend(working.last().map(|layer| (ZERO, layer.zero_ns().to_string())));
+    let zero_ns = working.last().map_or(0, Layer::zero_ns);
+    variables.push((ZERO, zero_ns.to_string()));
     let mut watch = ClockWatch::start();
     let mut child = start(program, arguments, variables, &lab, inner(layers.len() - 1))?;
     let attended = attend(&mut child, program, &working, others.as_mut(), &mut watch, tell);
@@ -136,7 +172,7 @@ pub fn shell(
         let _ = child.kill();
         let _ = child.wait();
     })?;
-    let drops: Vec<_> = made
+    let all_drops: Vec<_> = made
         .iter()
         .enumerate()
         .map(|(number, (_, name))| {
@@ -144,18 +180,21 @@ pub fn shell(
             lab.hop_drops(around, name, inner(number))
         })
         .collect();
-    let mut reports = Vec::new();
+    let innermost = all_drops.last().copied().unwrap_or_default();
+    let (mut reports, mut outcomes) = (Vec::new(), Vec::new());
     for (((scenario, seed), layer), ((block, _), drops)) in
-        layers.iter().zip(working).zip(made.into_iter().zip(drops))
+        layers.iter().zip(working).zip(made.into_iter().zip(all_drops))
     {
         let outcome = layer.finish()?;
-        let octets = outcome.others.clone();
-        let mut report = LayerReport::new(scenario, *seed, block, drops, outcome);
-        report.others = others.as_ref().map_or(Vec::new(), |others| others.describe(&octets));
+        let mut report = LayerReport::new(scenario, *seed, block, drops, &outcome);
+        report.others = others.as_ref().map_or(Vec::new(), |others| others.describe(&outcome.others));
         report.why_invalid.extend(uneven.clone());
         reports.push(report);
+        outcomes.push(outcome);
     }
-    Ok(ShellReport { status, enclosed: ground.is_enclosed(), clocks: watch.complaints(), layers: reports })
+    let clocks = watch.complaints();
+    let report = ShellReport { status, enclosed: ground.is_enclosed(), clocks, layers: reports };
+    Ok(Over { report, layers: outcomes, zero_ns, refused: lab.refused.clone(), drops: innermost })
 }
 
 /// Waits for the command's end: its status, and why the other clients did not load the link throughout, if so.

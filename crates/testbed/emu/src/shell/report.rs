@@ -139,8 +139,9 @@ impl LayerReport {
         seed: u64,
         block: Block,
         drops: [Option<u64>; 2],
-        outcome: LayerOutcome,
+        outcome: &LayerOutcome,
     ) -> Self {
+        let medium = &outcome.medium;
         let us = |late: Duration| late.as_ns() as f64 / 1e3;
         let direction = |way: usize| {
             let Seen { packets, octets, least, sum_s, most, .. } = outcome.seen[way];
@@ -174,22 +175,22 @@ impl LayerReport {
             }
         };
         let limit = scenario.emu.lag_p99_limit;
-        let p99 = outcome.delivery_lag.percentile(0.99);
+        let p99 = medium.delivery_lag.percentile(0.99);
         let mut report = Self {
             name: scenario.name.clone(),
             sha256: scenario.sha256(),
             seed,
             outer: block.outer().to_string(),
             inner: block.inner().to_string(),
-            seconds: outcome.closing.as_secs_f64(),
-            lag_p50_us: outcome.delivery_lag.percentile(0.5).map(us),
+            seconds: medium.closing.as_secs_f64(),
+            lag_p50_us: medium.delivery_lag.percentile(0.5).map(us),
             lag_p99_us: p99.map(us),
-            lag_max_us: us(outcome.delivery_lag.max()),
+            lag_max_us: us(medium.delivery_lag.max()),
             lag_p99_limit_us: us(limit),
-            foreign: outcome.counters.foreign,
+            foreign: medium.counters.foreign,
             down: direction(0),
             up: direction(1),
-            granted: outcome.granted,
+            granted: medium.granted.clone(),
             others: Vec::new(),
             why_invalid: Vec::new(),
         };
@@ -200,20 +201,29 @@ impl LayerReport {
                 report.lag_p99_us.unwrap_or(0.0)
             ));
         }
-        if outcome.refused > 0 {
-            why.push(format!("the kernel refused {} packets that were delivered", outcome.refused));
+        if medium.refused > 0 {
+            why.push(format!("the kernel refused {} packets that were delivered", medium.refused));
         }
+        why.extend(report.unlike());
         for (name, way) in [("down", &report.down), ("up", &report.up)] {
-            why.extend(way.complaints(name, limit));
+            if let Some(drops) = way.dropped_outside.filter(|&drops| drops > 0) {
+                why.push(format!("{name}: {drops} packets were dropped in front of the link"));
+            }
         }
         report.why_invalid = why;
         report
     }
+
+    /// In what the layer was not as its link states.
+    pub(crate) fn unlike(&self) -> Vec<String> {
+        let ways = [("down", &self.down), ("up", &self.up)];
+        ways.iter().flat_map(|(name, way)| way.unlike(name, self.lag_p99_limit_us / 1e3)).collect()
+    }
 }
 
 impl DirectionReport {
-    /// In what this direction was not as its link states.
-    fn complaints(&self, name: &str, limit: Duration) -> Vec<String> {
+    /// In what this direction was not as its link states; delays may be off by so many milliseconds.
+    fn unlike(&self, name: &str, limit_ms: f64) -> Vec<String> {
         let mut list = Vec::new();
         if let Some(rate) = self.rate.filter(|rate| rate.is_off(RATE_TOLERANCE)) {
             list.push(format!(
@@ -221,15 +231,11 @@ impl DirectionReport {
                 rate.measured, rate.stated
             ));
         }
-        let limit_ms = limit.as_secs_f64() * 1e3;
         if let Some(delay) = self.delay.filter(|delay| (delay.measured - delay.stated).abs() > limit_ms) {
             list.push(format!(
                 "{name}: packets that met nobody took {:.3} ms, {:.3} are stated",
                 delay.measured, delay.stated
             ));
-        }
-        if let Some(drops) = self.dropped_outside.filter(|&drops| drops > 0) {
-            list.push(format!("{name}: {drops} packets were dropped in front of the link"));
         }
         list
     }
