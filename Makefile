@@ -58,10 +58,13 @@ bench: ## Measure speed beside peers in one run (QUICK=1: shorter; CAPTURES=1: c
 	@.ci/needs rust $(MINIMUM_RUST)
 	@$(PYTHON) $(if $(LOAD),benches/load.py $(if $(QUICK),--quick) $(if $(FIFO),--fifo),benches/run.py $(if $(QUICK),--quick) $(if $(CAPTURES),--captures))
 
-conform: ## Closed forms and published tables, each with our value, as a table (slow ones too)
+conform: ## Closed forms, published tables and peers, each with our value, as a table (slow ones too)
 	@.ci/needs rust $(MINIMUM_RUST)
 	@$(PYTHON) benches/keep.py conform "what|ours|anchor|off|tolerance" \
 		cargo test --locked --quiet --release --package airperf-tests -- --include-ignored --nocapture
+	@$(MAKE) setup
+	@$(PYTHON) benches/keep.py conform-pages "what|ours|anchor|off|tolerance" \
+		$(BIN)/pytest --quiet --capture=no -m conform tests/python
 
 fuzz: ## Feed the parsers damaged input (SECONDS=60 for each, SEED=1)
 	@.ci/needs rust $(MINIMUM_RUST)

@@ -33,6 +33,8 @@ __all__ = [
     "run_proxy",
     "run_shell",
     "run_sim",
+    "run_visits",
+    "visit_orders",
 ]
 
 __version__: str
@@ -107,3 +109,15 @@ def run_sim(
     level: str | None,
     deferred: bool,
 ) -> str: ...
+def run_visits(
+    text: str,
+    name: str,
+    overrides: list[tuple[str, str]],
+    seed: int | None,
+    out_dir: str | PathLike[str],
+    level: str | None,
+    command: list[str],
+    seen: Callable[[int], str],
+    tell: Callable[[str], bool],
+) -> str: ...
+def visit_orders(text: str, name: str, overrides: list[tuple[str, str]]) -> str: ...

@@ -30,7 +30,7 @@ def read_page(data: bytes, name: str, recording: Recording) -> None:
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: {error}") from None
     stream = random.Random(f"page {plan.seed or 0}")  # noqa: S311 - a repeatable page, no secret
-    urls = [_url(plan, place) for place in range(len(plan.objects))]
+    urls = [page_url(plan, place) for place in range(len(plan.objects))]
     recording.title = plan.name
     naming = {one.found_in for one in plan.objects}
     tags = [_tag(url, framed=place in naming) for place, url in enumerate(urls)]
@@ -44,7 +44,8 @@ def read_page(data: bytes, name: str, recording: Recording) -> None:
         recording.add("GET", url, 200, [("content-type", TYPES[text])], body, one.think_ns)
 
 
-def _url(plan: PagePlan, place: int) -> str:
+def page_url(plan: PagePlan, place: int) -> str:
+    """The URL of the object at this place."""
     host, tls = plan.hosts[plan.objects[place].host]
     scheme = "https" if tls else "http"
     return f"{scheme}://{host}/" + (f"{place:03d}.gif" if place else "")

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from airperf.errors import EnvironmentLacks, RunFailed
 
@@ -60,6 +61,15 @@ class Wanted:
     """Loads begin at multiples of this time on the clock of a link; 0 for whenever the browser is ready."""
     pause_s: float = 0.0
     """Time between two loads, for a link to be as it was before the first."""
+    start_s: float = 0.0
+    """Time before the first load."""
+    until_s: float = 0.0
+    """No load begins later on the clock of a link; 0 for no such time."""
+    connections: int = 6
+    """Most connections to one server; six are the browser's own, and it never has more."""
+    look_ups: str = "each"
+    """Whose addresses are asked for: of ``each`` host, of the ``first``, or of ``none``; others are known
+    beforehand (those of the hosted site)."""
 
 
 @dataclass(slots=True)
@@ -142,6 +152,7 @@ def browser(wanted: Wanted) -> Iterator[Pipe]:
         words += [f"--ignore-certificate-errors-spki-list={wanted.spki}"] if wanted.spki else []
         proxied = [f"--proxy-server=http://{wanted.proxy}", "--proxy-bypass-list=<-loopback>"]
         words += proxied if wanted.proxy else []
+        words += _known_hosts(wanted)
         their_in, our_out = os.pipe()
         our_in, their_out = os.pipe()
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -167,6 +178,29 @@ def browser(wanted: Wanted) -> Iterator[Pipe]:
             os.close(our_out)
             _end(process)
             os.close(our_in)
+
+
+def _known_hosts(wanted: Wanted) -> list[str]:
+    """The switch by which the browser knows addresses of the hosted site without asking."""
+    if wanted.look_ups == "each":
+        return []
+    own = urlsplit(wanted.url).hostname
+    places = {urlsplit(origin).hostname: place for origin, place in origins().items()}
+    told = {name: at for name, at in places.items() if wanted.look_ups == "none" or name != own}
+    rules = ",".join(f"MAP {name} {at.rpartition(':')[0]}" for name, at in sorted(told.items()) if name)
+    return [f"--host-resolver-rules={rules}"] if rules else []
+
+
+def origins() -> dict[str, str]:
+    """Where each origin of the hosted site around is; empty outside one."""
+    found: dict[str, str] = json.loads(os.environ.get("AIRPERF_ORIGINS", "{}"))
+    return found
+
+
+def link_zero_ns() -> int | None:
+    """The instant of CLOCK_MONOTONIC at which the link around was at its beginning; None without a link."""
+    zero = os.environ.get("AIRPERF_LINK_ZERO")
+    return int(zero) if zero else None
 
 
 def _end(process: int) -> None:
@@ -203,8 +237,8 @@ def load(wanted: Wanted) -> Loaded:
 
 def _until_multiple(every_s: float) -> float:
     """Seconds until the clock of the link around is at a multiple; 0 without a link."""
-    zero = os.environ.get("AIRPERF_LINK_ZERO")
-    return -(time.monotonic() - int(zero) / 1e9) % every_s if zero and every_s else 0.0
+    zero = link_zero_ns()
+    return -(time.monotonic() - zero / 1e9) % every_s if zero is not None and every_s else 0.0
 
 
 def _follow(pipe: Pipe, session: str, wanted: Wanted, loaded: Loaded) -> None:

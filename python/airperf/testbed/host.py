@@ -33,6 +33,14 @@ class Hosting:
     think: bool = True
     http2: bool = True
     rewritten_at: str | None = None
+    sysctls: tuple[tuple[str, str], ...] = ()
+    """Files under /proc/sys/net of the namespace, and what is written there before anything is served."""
+
+    def options(self) -> dict[str, Any]:
+        """What the engine is told."""
+        told = asdict(self)
+        del told["sysctls"]
+        return told
 
 
 def host_for(
@@ -49,7 +57,8 @@ def host_for(
         wanted = {
             "folder": str(folder),
             "site": str(site.resolve()),
-            "options": asdict(hosting),
+            "options": hosting.options(),
+            "sysctls": hosting.sysctls,
             "command": list(command),
         }
         (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
@@ -88,7 +97,7 @@ def host_on_loopback(
             return interrupts.count == 0 and (end is None or time.monotonic() < end)
 
         try:
-            told: dict[str, Any] = json.loads(_core.host_site(str(site), json.dumps(asdict(hosting)), tell))
+            told: dict[str, Any] = json.loads(_core.host_site(str(site), json.dumps(hosting.options()), tell))
         except (OSError, ValueError) as error:
             raise InputError(str(error)) from None
     return told

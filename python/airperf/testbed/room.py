@@ -39,6 +39,7 @@ def main() -> int:
     folder = Path(wanted["folder"])
     loopback_up()
     forget_connections()
+    tell_kernel(wanted["sysctls"])
     names_from_here(folder)
     host = Serving(lambda tell: _core.host_site(wanted["site"], json.dumps(wanted["options"]), tell))
     try:
@@ -47,7 +48,8 @@ def main() -> int:
             (folder / "failed").write_text(str(host.problem), encoding="utf-8")
             return FAILED
         (folder / "ca.pem").write_text(told["authority"], encoding="utf-8")
-        status = run(wanted["command"], trusting(folder / "ca.pem", told["key_hash"]))
+        variables = trusting(folder / "ca.pem", told["key_hash"])
+        status = run(wanted["command"], variables | {"AIRPERF_ORIGINS": json.dumps(told["origins"])})
     finally:
         last = host.stop()
     (folder / "told.json").write_text(json.dumps(last), encoding="utf-8")
@@ -74,6 +76,13 @@ def forget_connections() -> None:
     # A /proc that cannot be written leaves it as it is.
     with contextlib.suppress(OSError):
         Path("/proc/sys/net/ipv4/tcp_no_metrics_save").write_text("1", encoding="ascii")
+
+
+def tell_kernel(sysctls: list[tuple[str, str]]) -> None:
+    """Sets what the namespace can be told of TCP; what this kernel does not know stays as it is."""
+    for name, value in sysctls:
+        with contextlib.suppress(OSError):
+            (Path("/proc/sys/net") / name).write_text(value, encoding="ascii")
 
 
 def names_from_here(folder: Path) -> None:
@@ -104,8 +113,11 @@ def mount(ours: str, path: str) -> None:
     subprocess.run(["mount", "--bind", "--", ours, path], check=True, stdin=subprocess.DEVNULL)
 
 
-def run(command: list[str], variables: dict[str, str]) -> int:
-    """Runs the command to its end; interrupts are its own: a handler, unlike ignoring, ends at exec."""
+def run(command: list[str], variables: dict[str, str] | None) -> int:
+    """Runs the command to its end, with these variables or the caller's.
+
+    Interrupts are its own: a handler, unlike ignoring, ends at exec.
+    """
     signal.signal(signal.SIGINT, lambda *_: None)
     try:
         status = subprocess.run(command, env=variables, check=False).returncode

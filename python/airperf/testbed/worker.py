@@ -18,10 +18,13 @@ from collections.abc import Callable
 from typing import Any
 
 from airperf import _core
+from airperf.errors import EnvironmentLacks, InputError, Interrupted, RunFailed, ScenarioProblems
 from airperf.scenario.library import path_of
 from airperf.testbed.part import command
 
 PR_SET_PDEATHSIG = 1
+Common = tuple[str, str, list[tuple[str, str]], int]
+"""Text, path, overrides and seed of a job's scenario."""
 
 
 def die_with(parent: int) -> None:
@@ -35,29 +38,46 @@ def die_with(parent: int) -> None:
 def perform(job: dict[str, Any], progress: Callable[[str], None]) -> dict[str, Any]:
     """Does one job and gives the answer to send."""
     overrides = [(str(key), str(value)) for key, value in job["overrides"]]
-    common = (job["text"], path_of(job["name"]), overrides, job["seed"])
+    common: Common = (job["text"], path_of(job["name"]), overrides, job["seed"])
     try:
         if job["testbed"] == "sim":
             manifest = _core.run_sim(
                 *common, job["point"], job["repetition"], job["out_dir"], job["level"], job["deferred"]
             )
         else:
-            own_parts = command(_core)
-            manifest = _core.run_emu(*common, job["out_dir"], job["level"], own_parts, progress)
-    except KeyboardInterrupt:
-        return _error("interrupted", "interrupted")
-    except _core.ScenarioError as error:
-        return _error("input", str(error))
-    except _core.EnvironmentLacks as error:
-        return _error("environment", str(error))
-    except OSError as error:
-        return _error("no_space" if error.errno == errno.ENOSPC else "run", str(error))
-    except _core.CoreError as error:
-        return _error("no_space" if "No space left" in str(error) else "run", str(error))
-    except Exception as error:  # noqa: BLE001 - the supervisor must hear of any bug, with its kind
-        return _error("internal", f"{type(error).__name__}: {error}")
+            manifest = _emulated(job, common, progress)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the supervisor must hear of any bug
+        return problem_of(error)
     seen = json.loads(manifest)
     return {"done": {"valid": seen["valid"], "why_invalid": seen["why_invalid"]}}
+
+
+def _emulated(job: dict[str, Any], common: Common, progress: Callable[[str], None]) -> str:
+    # Here, because pages and browsers take longer to load than most runs need.
+    from airperf.testbed import visits  # noqa: PLC0415
+
+    if visits.has_browser(job):
+        return visits.perform_visits(job, progress)
+    text, path, overrides, seed = common
+    own_parts = command(_core)
+    return _core.run_emu(text, path, overrides, seed, job["out_dir"], job["level"], own_parts, progress)
+
+
+def problem_of(error: BaseException) -> dict[str, Any]:
+    """What became of a run that raised this, as a worker answers."""
+    match error:
+        case KeyboardInterrupt() | Interrupted():
+            return _error("interrupted", "interrupted")
+        case _core.ScenarioError() | ScenarioProblems() | InputError():
+            return _error("input", str(error))
+        case _core.EnvironmentLacks() | EnvironmentLacks():
+            return _error("environment", str(error))
+        case OSError():
+            return _error("no_space" if error.errno == errno.ENOSPC else "run", str(error))
+        case _core.CoreError() | RunFailed():
+            return _error("no_space" if "No space left" in str(error) else "run", str(error))
+        case _:
+            return _error("internal", f"{type(error).__name__}: {error}")
 
 
 def _error(kind: str, why: str) -> dict[str, Any]:
