@@ -6,13 +6,14 @@ variant of a study names its counterpart (``beside``). Leaves out the year 2003,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
 from airperf.analysis import summary
 from airperf.analysis.intervals import t_interval
+from airperf.analysis.measures import RUN_MEASURES
 from airperf.analysis.measures.connections import connection_duration_ms
 from airperf.analysis.view import StudyView
 
@@ -72,3 +73,36 @@ def _pair(view: StudyView, emu: str, sim: str, factor: str) -> Iterator[dict[str
             "limited": sum(summary.generator_limited(tables.manifest) for tables in emulated),
             "invalid": len(points) - ours.n,
         }
+
+
+def agreement(view: StudyView, item: Mapping[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
+    """A table: for each of ``series`` and each level measure ``of``, emulated and simulated.
+
+    A cell has ``emu`` and ``sim``, intervals over repetitions; ``difference``, the share by which ``emu`` is
+    more; ``within`` the item's ``limit``, None where either is missing; and ``invalid`` emulated runs.
+    """
+    columns = [str(level["label"]) for level in item["levels"]]
+    rows: list[dict[str, Any]] = [
+        {"label": str(one["label"]), "cells": [_agree(view, item, one, level) for level in item["levels"]]}
+        for one in item["series"]
+    ]
+    return columns, [row for row in rows if any(cell["emu"].n for cell in row["cells"])]
+
+
+def _agree(
+    view: StudyView, item: Mapping[str, Any], one: Mapping[str, Any], level: Mapping[str, Any]
+) -> dict[str, Any]:
+    measure, at = RUN_MEASURES[str(item["of"])], {str(item["factor"]): float(level["at"])}
+    emu, sim = (
+        t_interval(measure(run, one) for run in view.runs(str(one[key]), testbed, **at))
+        for key, testbed in (("variant", "emu"), ("beside", "sim"))
+    )
+    difference = emu.mean / sim.mean - 1 if emu.mean is not None and sim.mean else None
+    points = list(view.campaign.select(str(one["variant"]), "emu", **at))
+    return {
+        "emu": emu,
+        "sim": sim,
+        "difference": difference,
+        "within": None if difference is None else abs(difference) <= float(item["limit"]),
+        "invalid": len(points) - emu.n,
+    }

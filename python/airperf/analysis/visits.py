@@ -78,11 +78,12 @@ def layers(view: StudyView, item: Mapping[str, Any]) -> list[Layers]:
 def savings(view: StudyView, item: Mapping[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
     """A table: for each of ``series`` and each level seconds and KiB, and how much less than the first's."""
     columns = [str(level["label"]) for level in item["levels"]]
+    octets = str(item.get("octets", "page_kib"))
     rows: list[dict[str, Any]] = []
     for one in item["series"]:
         cells = []
         for place, level in enumerate(item["levels"]):
-            seconds, kib = _time_s(view, item, one, level), _values(view, item, one, level, "page_kib")
+            seconds, kib = _time_s(view, item, one, level), _values(view, item, one, level, octets)
             first = rows[0]["cells"][place] if rows else {"seconds": seconds, "kib": kib}
             cells.append(
                 {

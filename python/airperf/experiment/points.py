@@ -109,7 +109,7 @@ def expand(
     problems: list[Problem] = []
     warnings: dict[str, None] = {}
     for full in study.variants:
-        if only and full.experiment not in only:
+        if (only and full.experiment not in only) or (quick and not full.in_quick):
             continue
         variant = full.quick if quick and full.quick is not None else full
         if repetitions is not None:

@@ -66,6 +66,8 @@ class Variant:
     """What its runs keep; empty for what the study keeps."""
     knee: Knee | None = None
     quick: Variant | None = None
+    in_quick: bool = True
+    """Whether a quick run has it."""
     scenario: str = ""
     """Name of its scenario among the study's others; empty for the main one."""
     beside: str = ""
@@ -108,6 +110,8 @@ def read_variant(reader: Reader, table: Mapping[str, Any], path: str, defaults: 
         beside=str(table.get("beside", "")),
     )
     quick = table.get("quick")
+    if quick is False:
+        return replace(full, in_quick=False)
     return full if quick is None else replace(full, quick=_quick(reader, full, quick, f"{path}.quick"))
 
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airperf.analysis import best, gains, panels, retransmissions, sharing, visits
+from airperf.analysis import beside, best, gains, panels, retransmissions, sharing, visits
 from airperf.analysis.tables import Tables
 from airperf.analysis.view import StudyView
 from airperf.plots import airtime, connections, looks, queues
+from airperf.plots import beside as beside_plots
 from airperf.plots import gains as gain_plots
 from airperf.plots import pages as page_plots
 from airperf.plots import panels as panel_plots
@@ -177,6 +178,19 @@ def _layers(view: StudyView, item: Item) -> Shown | None:
     )
 
 
+def _agreement(view: StudyView, item: Item) -> Shown | None:
+    """Table: a measure emulated beside simulated."""
+    columns, rows = beside.agreement(view, item)
+    return _table(item, rows, columns)
+
+
+def _agreement_bars(view: StudyView, item: Item) -> Shown | None:
+    """The same as bars."""
+    columns, rows = beside.agreement(view, item)
+    svg = beside_plots.bars(columns, rows, str(item["x"]), str(item["name"])) if rows else None
+    return _figure(view, item, svg)
+
+
 def _savings(view: StudyView, item: Item) -> Shown | None:
     """Table: seconds and octets of each page with each remedy."""
     columns, rows = visits.savings(view, item)
@@ -203,6 +217,8 @@ KINDS: dict[str, Callable[[StudyView, Item], Shown | None]] = {
     "timeline": _timeline,
     "layers": _layers,
     "savings": _savings,
+    "agreement": _agreement,
+    "agreement-bars": _agreement_bars,
     "best": _best,
 }
 """Kinds of figures and tables that a study may ask for."""

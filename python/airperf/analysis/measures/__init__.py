@@ -42,6 +42,7 @@ RUN_MEASURES: dict[str, RunMeasure] = {
         flows.page_time_ms,
         flows.page_time_p95_ms,
         flows.page_time_s,
+        flows.load_kib,
         flows.page_kib,
         flows.transfer_kbps,
         flows.pages_in_time_share,

@@ -66,6 +66,16 @@ def page_kib(tables: Tables, _: Parameters) -> float | None:
     return None if octets is None else octets / 1024
 
 
+def load_kib(tables: Tables, _: Parameters) -> float | None:
+    """Octets of packets that the link delivered from the server for each page, mean in KiB."""
+    manifest = tables.manifest
+    if tables.pages is None or tables.pages.is_empty():
+        return None
+    servers = [station.name for station in manifest.stations if station.role == "server"]
+    kinds = [kind for name in servers for kind in manifest.totals["packets"].get(name, {}).values()]
+    return sum(int(kind["delivered_bytes"]) for kind in kinds) / 1024 / tables.pages.height
+
+
 def transfer_kbps(tables: Tables, _: Parameters) -> float | None:
     """Rate of bulk transfers, from the first octet offered to the link to the last delivered."""
     if tables.run is None or not tables.run.has("packets"):
