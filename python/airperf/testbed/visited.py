@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def visited(folder: Path, order: Mapping[str, Any]) -> dict[str, Any]:
         ask_once(rows, order["urls"], str(order["look_ups"]))
         loads.append(load_of(rows, complete=bool(content["complete"])))
         objects += [row | {"load": number - 1} for row in rows if row["found_ns"] is not None]
-        browsers.append({"timing_ms": content["timing"]})
+        browsers.append({"timing_ms": content["timing"], "failed": failures(content["events"])})
     sent = [row["request_bytes"] for row in objects if row["request_bytes"]]
     return {
         "loads": loads,
@@ -59,6 +60,12 @@ def _counts(folder: Path, half: str) -> dict[str, Any] | None:
     told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     counts: dict[str, Any] = told.get("counts", told)
     return counts
+
+
+def failures(events: Iterable[Event]) -> dict[str, int]:
+    """Requests that failed, by the browser's word for why."""
+    failed = (event["params"] for event in events if event.get("method") == "Network.loadingFailed")
+    return dict(Counter(str(told.get("errorText") or "canceled") for told in failed))
 
 
 def load_of(rows: Iterable[Mapping[str, Any]], *, complete: bool) -> dict[str, Any]:
