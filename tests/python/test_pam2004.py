@@ -5,12 +5,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
 
-from airperf.analysis import tables, visits
+from airperf.analysis import beside, tables, visits
+from airperf.analysis.measures import RUN_MEASURES
 from airperf.analysis.view import StudyView
 from airperf.records import open_campaign, open_run
 from airperf.scenario import installed
@@ -94,3 +96,33 @@ def test_the_study_shows_layers_savings_and_a_timeline(call: Call, tmp_path: Pat
     assert all(f'id="{name}-' in report for name in ("layers", "timeline-cnn", "options-mail"))
     fitted = {row["id"]: row["within"] for row in answer.json["rows"] if row["id"].startswith("files.")}
     assert fitted == {"files.rate_1": True, "files.rate_5": True, "files.rate_100": True}
+
+
+def test_a_quick_run_loads_the_smallest_page_three_times(call: Call) -> None:
+    answer = call(
+        "study", "pam2004", "--only", "browser", "--testbed", "emu", "--quick", "--dry-run", "--json"
+    )
+    if answer.code == 4:
+        pytest.skip(answer.err)
+    assert len(answer.json["points"]) == 3
+
+
+def test_agreement_is_told_of_means_and_only_where_both_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RUN_MEASURES, "of", lambda run, _: run)
+    values = {("a", "emu", 1.0): [12.0, 14.0], ("a-model", "sim", 1.0): [10.0], ("a", "emu", 2.0): [11.0]}
+    view: Any = SimpleNamespace(
+        runs=lambda variant, testbed, page: values.get((variant, testbed, page), []),
+        campaign=SimpleNamespace(select=lambda *_, page: range(3 if page == 1.0 else 1)),
+    )
+    levels = [{"at": 1, "label": "one"}, {"at": 2, "label": "two"}]
+    series = [
+        {"variant": "a", "beside": "a-model", "label": "A"},
+        {"variant": "b", "beside": "c", "label": "B"},
+    ]
+    item = {"of": "of", "factor": "page", "limit": 0.2, "levels": levels, "series": series}
+    columns, [row] = beside.agreement(view, item)
+    assert (columns, row["label"]) == (["one", "two"], "A"), "what was not measured has no row"
+    first, second = row["cells"]
+    assert first["difference"] == pytest.approx(0.3)
+    assert (first["within"], first["invalid"]) == (False, 1)
+    assert (second["difference"], second["within"]) == (None, None)

@@ -142,10 +142,12 @@ def test_emulated_variants_name_what_they_are_compared_with() -> None:
         compared = {
             name for row in gains if row.get("testbed") == "emu" for name in (row["variant"], row["to"])
         }
+        shown = [one for figure in study.figures for one in figure.get("series", ()) if "beside" in one]
+        in_figures = {one["variant"]: one["beside"] for one in shown}
         for variant in study.variants:
             if "emu" not in variant.testbeds or (not variant.beside and variant.name in compared):
                 continue
-            beside = by_name[variant.beside]
+            beside = by_name[variant.beside or in_figures[variant.name]]
             assert beside.testbeds == ("sim",)
             # Which program plays the clients is nothing that a simulation could have.
             shared = {key: value for key, value in variant.settings if key != "emu.client_program"}

@@ -55,7 +55,7 @@ pub fn reference() -> String {
     section(&mut page, "", "With `kind = \"tcp\"`:", &TCP_FLOW, &Flow::default(), &[]);
     section(&mut page, "", "With `kind = \"udp\"`:", &UDP_FLOW, &Flow::default(), &[]);
     section(&mut page, "", "With `kind = \"stream\"`:", &STREAM_FLOW, &Flow::default(), &[]);
-    let text = "One table for each station whose user loads a page. Beside these keys it takes those of a station above. Only the simulated\ntestbed reads it; `airperf browse` loads pages with a real browser.";
+    let text = "One table for each station whose user loads a page. Beside these keys it takes those of a station above. In\nsimulation the browser is [modelled](../models/browser.md), on the emulated testbed it is Chromium, and keys that it cannot be told are\n[refused](../models/browser.md#by-a-real-browser).";
     section(&mut page, "`[[browser]]`", text, &BROWSER, &Browser::default(), &[]);
     section(&mut page, "`[record]`", "", &RECORD, &RecordSettings::default(), &[]);
     section(

@@ -106,3 +106,22 @@ def _agree(
         "within": None if difference is None else abs(difference) <= float(item["limit"]),
         "invalid": len(points) - emu.n,
     }
+
+
+def agreements(view: StudyView) -> list[dict[str, Any]]:
+    """Every cell of the study's tables of kind ``agreement``, for the terminal and ``--json``."""
+    found = []
+    for item in view.figures:
+        if item["kind"] != "agreement":
+            continue
+        columns, rows = agreement(view, item)
+        for row in rows:
+            for column, cell in zip(columns, row["cells"], strict=True):
+                told = {"difference": cell["difference"], "within": cell["within"]}
+                for part in ("emu", "sim"):
+                    value = cell[part]
+                    told |= {part: value.mean, f"{part}_low": value.low, f"{part}_high": value.high}
+                    told[f"{part}_n"] = value.n
+                if cell["emu"].n:
+                    found.append({"table": item["name"], "row": row["label"], "level": column, **told})
+    return found

@@ -11,6 +11,7 @@ import os
 import shlex
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ from rich.table import Table
 from airperf import __version__
 from airperf.analysis import browsing
 from airperf.analysis.intervals import Interval
+from airperf.cli.address import address
 from airperf.cli.options import FolderPath, json_flag, seed_option
 from airperf.cli.output import ERR, add_row, number, print_json, say, show
 from airperf.cli.shell import check_layers, described
@@ -75,6 +77,7 @@ LINKS = ipaddress.ip_network("100.64.0.0/10")
     default=None,
     help="Seconds between two loads (default: 3 with --net, else none).",
 )
+@click.option("--proxy", default=None, metavar="ADDRESS:PORT", help="Ask a proxy for everything.")
 @json_flag
 def command(
     url: str,
@@ -93,6 +96,7 @@ def command(
     seed: int | None,
     every_s: float,
     pause_s: float | None,
+    proxy: str | None,
     as_json: bool,
 ) -> int:
     """Load URL with Chromium in a fresh profile each time, and say how long it takes.
@@ -101,6 +105,10 @@ def command(
     out. Otherwise URL must be on this machine, or inside airperf host, unless --allow-target. With --net
     there are emulated links between the browser and the servers (see airperf shell).
     """
+    if proxy is not None and (site is not None or nets):
+        raise InputError(
+            "--proxy is in the network that is here: without --site and --net, inside airperf host or shell"
+        )
     _may_load(url, hosted=site is not None, allowed=allow_target, over=bool(nets))
     over = Over(nets, parse_overrides(settings), seed)
     links = check_layers(nets, over.overrides)
@@ -108,7 +116,10 @@ def command(
     if sandbox and os.geteuid() == 0:
         raise InputError("as root Chromium needs --no-sandbox; better run this as yourself")
     pause = pause_s if pause_s is not None else PAUSE_S if nets else 0.0
-    wanted = Wanted(url, repetitions, timeout_s, filmstrip, sandbox, every_s=every_s, pause_s=pause)
+    via = "" if proxy is None else address(proxy, "--proxy")[0]
+    wanted = Wanted(
+        url, repetitions, timeout_s, filmstrip, sandbox, proxy=via, every_s=every_s, pause_s=pause
+    )
     hosting = Hosting(strict, not no_think, not http1)
     version = browser_version()
     with tempfile.TemporaryDirectory(prefix="airperf-site-") as name, ERR.status("loading") as status:
@@ -118,7 +129,7 @@ def command(
         )
     pages = [browsing.page(one.events, one.timing, complete=one.complete) for one in found]
     sums = browsing.loads(pages)
-    notes = _notes(told, sandbox=sandbox)
+    notes = _notes(told, sandbox=sandbox) + _failed(pages)
     if not every_s and any(one.resolved["link"]["kind"] == "trace" for one in links):
         notes.append(
             "The link follows a trace, and each load met another part of it; --every has them alike."
@@ -177,6 +188,13 @@ def _notes(told: Told, *, sandbox: bool) -> list[str]:
     if missed:
         notes.append(f"Asked for and not recorded: {', '.join(missed[:5])}{' …' if len(missed) > 5 else ''}.")
     return notes + [f"Not valid: {why}." for why in (told.link or {"why_invalid": []})["why_invalid"]]
+
+
+def _failed(pages: list[browsing.Page]) -> list[str]:
+    """A note on requests that came to nothing, if any did."""
+    errors = Counter(error for page in pages for error in page.requests["error"].drop_nulls().to_list())
+    said = ", ".join(f"{error} ({count})" for error, count in sorted(errors.items()))
+    return [f"Requests failed, so that loads look shorter than they are: {said}."] if said else []
 
 
 def _print(url: str, sums: browsing.Loads) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import click
 
-from airperf.analysis.beside import emulated_against_simulated
+from airperf.analysis.beside import agreements, emulated_against_simulated
 from airperf.analysis.scoreboard import scoreboard
 from airperf.analysis.view import StudyView
 from airperf.cli.campaign import Bars, dry
 from airperf.cli.options import FilePath, FolderPath, dry_run_flag, json_flag, seed_option
 from airperf.cli.output import print_json, say, show
-from airperf.cli.tables import emu_table, score_table
+from airperf.cli.tables import agreement_table, emu_table, score_table
 from airperf.experiment import Options, Study, load_study, run_study
 from airperf.records import open_campaign
 from airperf.report.study import study_report
@@ -89,6 +89,7 @@ def command(
     rows = scoreboard(view)
     report = study_report(view, rows, report_path)
     emu = emulated_against_simulated(view)
+    beside = agreements(view)
     if as_json:
         print_json(
             {
@@ -96,6 +97,7 @@ def command(
                 "study": study.name,
                 "rows": [row.json() for row in rows],
                 "emu": emu.to_dicts(),
+                "agreement": beside,
                 "partial": result.partial,
                 "runs": {"made": result.done, "reused": result.reused},
                 "report": str(report),
@@ -105,6 +107,8 @@ def command(
         show(score_table(study, rows))
         if emu.height:
             show(emu_table(emu.to_dicts()))
+        if beside:
+            show(agreement_table(beside))
         judged = [row.within for row in rows if row.within is not None]
         click.echo(f"{sum(judged)} of {len(judged)} published rows within tolerance; report: {report}")
     for line in result.partial:

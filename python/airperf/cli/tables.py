@@ -132,3 +132,16 @@ def emu_table(rows: list[dict[str, Any]]) -> Table:
             lag,
         )
     return table
+
+
+def agreement_table(rows: list[dict[str, Any]]) -> Table:
+    """Emulated beside simulated values, as ``analysis.beside.agreements`` gives them."""
+    table = Table(title="measured with real programs, beside the model")
+    for title in ("what", "level", "measured", "modelled", "more", "within?"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        values = [f"{number(row[part], 3)} (n = {row[f'{part}_n']})" for part in ("emu", "sim")]
+        difference = "—" if row["difference"] is None else f"{row['difference']:+.1%}"
+        within = {True: "yes", False: "no", None: "—"}[row["within"]]
+        add_row(table, row["row"], row["level"], *values, difference, within)
+    return table

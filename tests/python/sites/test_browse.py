@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from airperf.analysis import browsing
+from airperf.cli.browse import _failed
 from airperf.cli.program import outcome
 
 Har = Callable[..., Path]
@@ -96,6 +97,13 @@ def test_a_page_that_did_not_come_is_not_complete() -> None:
     assert browsing.page(events, {}, complete=True).load_ms is None
 
 
+def test_requests_that_failed_are_told_beside_the_load_time() -> None:
+    page = browsing.page(EVENTS, {}, complete=True)
+    [note] = _failed([page, page])
+    assert note.endswith("than they are: net::ERR (2).")
+    assert not _failed([])
+
+
 def test_the_har_has_the_times_of_the_rows() -> None:
     log = browsing.har(browsing.page(EVENTS, {}, complete=True), "1")["log"]
     timings = log["entries"][0]["timings"]
@@ -122,6 +130,12 @@ def test_pages_outside_the_lab_are_refused(url: str, message: str, capfd: pytest
 def test_over_a_link_loopback_is_not_this_machine(capfd: pytest.CaptureFixture[str]) -> None:
     assert outcome(["browse", "http://127.0.0.1:8000/", "--net", "gprs"]) == 2
     assert "AIRPERF_OUTSIDE" in capfd.readouterr().err
+
+
+def test_a_proxy_is_asked_in_the_network_that_is_here(capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["browse", "http://127.0.0.1:8000/", "--net", "gprs", "--proxy", "127.0.0.1:3128"]
+    assert outcome(words) == 2
+    assert "inside airperf host or shell" in capfd.readouterr().err
 
 
 @pytest.mark.slow
