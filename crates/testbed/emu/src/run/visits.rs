@@ -273,3 +273,56 @@ impl From<shell::ShellError> for RunError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn exchange(connection: u64, sent_ms: u64, response_bytes: u64) -> ExchangeRow {
+        let (sent_ns, first_byte_ns) = (Some(sent_ms * MS), Some((sent_ms + 500) * MS));
+        ExchangeRow {
+            connection,
+            index: 0,
+            client: 1,
+            due_ns: None,
+            sent_ns,
+            first_byte_ns,
+            done_ns: None,
+            request_bytes: 1,
+            response_bytes,
+            error: None,
+        }
+    }
+
+    fn object(sent_ms: u64, response_bytes: u32) -> ObjectSeen {
+        ObjectSeen {
+            load: 0,
+            object: 0,
+            looked_up_ns: None,
+            found_ns: None,
+            sent_ns: Some(sent_ms * MS),
+            first_byte_ns: Some((sent_ms + 501) * MS),
+            done_ns: None,
+            request_bytes: 1,
+            response_bytes,
+        }
+    }
+
+    #[test]
+    fn an_object_belongs_to_the_exchange_of_its_octets_and_instants() {
+        let mut exchanges = Exchanges(vec![
+            exchange(0, 1_000, 100),
+            exchange(1, 1_030, 100),
+            exchange(2, 1_000, 101),
+            exchange(3, 9_000, 100),
+        ]);
+        assert_eq!(exchanges.of_object(&object(1_029, 100)), Some(1), "the nearer of two alike");
+        assert_eq!(exchanges.of_object(&object(1_001, 101)), Some(2), "as long");
+        assert_eq!(exchanges.of_object(&object(1_031, 100)), Some(0), "and each only once");
+        assert_eq!(exchanges.of_object(&object(1_031, 100)), None, "however long ago or to come");
+        let never = ObjectSeen { sent_ns: None, ..object(9_000, 100) };
+        assert_eq!(exchanges.of_object(&never), None, "what was not asked for has none");
+    }
+}
