@@ -205,8 +205,8 @@ def refuse(resolved: Mapping[str, Any], keys: Mapping[str, Any]) -> None:
             'a real page names its hosts; proxy = "dual" asks one place for everything',
         ),
         "browser.proxy": (
-            keys["proxy"] == "explicit",
-            'Chromium opens up to 32 connections to a proxy and has no switch; to a "dual" one they are free',
+            keys["proxy"] not in {"none", "dual"},
+            "only two halves are played here: Chromium's 32 connections to a proxy alone have no switch",
         ),
         "browser.cache": (
             keys["cache"] != "none",

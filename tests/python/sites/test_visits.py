@@ -46,6 +46,7 @@ def orders(*settings: str) -> Any:
         ("browser.pipeline=2", 'proxy = "dual"'),
         ("browser.one_server=true", "names its hosts"),
         ("browser.proxy=explicit", "32 connections"),
+        ("browser.proxy=transparent", "two halves"),
         ("tcp.window_clamp=link", "only the halves"),
     ],
 )
