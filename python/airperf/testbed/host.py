@@ -33,8 +33,11 @@ class Hosting:
     think: bool = True
     http2: bool = True
     rewritten_at: str | None = None
-    sysctls: tuple[tuple[str, str], ...] = ()
-    """Files under /proc/sys/net of the namespace, and what is written there before anything is served."""
+    sysctls: tuple[tuple[str, str], ...] = (("ipv4/tcp_congestion_control", "reno"),)
+    """Files under /proc/sys/net of the namespace, and what is written there before anything is served.
+
+    Servers send alike on every machine, and as in emulated runs: NewReno may be chosen in any namespace.
+    """
 
     def options(self) -> dict[str, Any]:
         """What the engine is told."""

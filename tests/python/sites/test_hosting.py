@@ -72,6 +72,11 @@ def test_without_http2_it_is_http1(hosted: Callable[..., Any]) -> None:
     assert text == "1.1"
 
 
+def test_servers_send_alike_whatever_the_machine_was_told(hosted: Callable[..., Any]) -> None:
+    text, _ = hosted("cat", "/proc/sys/net/ipv4/tcp_congestion_control")
+    assert text == "reno\n"
+
+
 def test_nobody_else_can_be_reached(hosted: Callable[..., Any]) -> None:
     script = (
         "curl -sS --max-time 5 https://not-recorded.example/; echo status $?;"
