@@ -223,8 +223,8 @@ fn a_refusal_can_be_a_reset() {
 
 #[test]
 fn without_a_server_the_answer_is_502() {
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let proxy = Running::start(gone, admission(1, 100, Refusal::Unavailable));
+    // No port that was free a moment ago: it would be another test's server's.
+    let proxy = Running::start("127.0.0.1:1".parse().unwrap(), admission(1, 100, Refusal::Unavailable));
     for _ in 0..3 {
         let mut client = proxy.connect();
         ask(&mut client, "/");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::server::{Server, request, say};
-use crate::{plan, run};
+use crate::{NOBODY, plan, run};
 
 const FEW: u64 = 3;
 
@@ -68,8 +68,7 @@ fn fault_37_replies_without_length_end_with_the_connection() {
 
 #[test]
 fn a_refused_connection_is_an_error_of_the_connection() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap(); // closed again
-    let result = against(address, json!({}));
+    let result = against(NOBODY.parse().unwrap(), json!({}));
     assert_eq!((result.errors.connect, result.causes["refused"], result.sent), (FEW, FEW, 0), "{result:?}");
     assert_eq!(result.response_ms.count, 0);
 }

@@ -11,6 +11,9 @@ use std::ops::ControlFlow;
 use airperf_load::{LoadResult, Plan};
 use serde_json::{Value, json};
 
+/// Nobody listens here. A port that was free a moment ago would be another test's server's.
+const NOBODY: &str = "127.0.0.1:1";
+
 /// A plan for a server, `more` replacing what it names.
 fn plan(address: SocketAddr, more: Value) -> Plan {
     let mut plan = json!({

@@ -10,7 +10,7 @@ use airperf_load::Plan;
 use serde_json::{Value, json};
 
 use crate::server::{Server, answer, request};
-use crate::{plan, run};
+use crate::{NOBODY, plan, run};
 
 const MS: u64 = 1_000_000;
 
@@ -109,8 +109,8 @@ fn who_browses_goes_on_after_a_failure_until_the_load_ends() {
 /// Nobody listens: a user who thinks for no time does not ask as fast as the machine can refuse.
 #[test]
 fn a_user_who_is_refused_at_once_waits_before_trying_again() {
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let result = run(&visit(closed, json!({ "fragile": false }), json!({ "duration_ns": 200 * MS })));
+    let result =
+        run(&visit(NOBODY.parse().unwrap(), json!({ "fragile": false }), json!({ "duration_ns": 200 * MS })));
     assert!((5..=25).contains(&result.errors.connect), "{result:?}");
     assert_eq!((result.connections.failed, result.causes["refused"]), (1, 1));
 }
