@@ -5,6 +5,7 @@ Skipped, with the reason, where this machine cannot emulate.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -90,13 +91,10 @@ def start(folder: Path) -> subprocess.Popen[str]:
 def family(pid: int) -> dict[int, int | None]:
     """All descendants of a process with the time each started."""
     found: dict[int, int | None] = {}
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = [int(word) for word in task.read_text().split()]
-        except OSError:
-            continue
-        for child in children:
-            found |= {child: start_ticks(child)} | family(child)
+    with contextlib.suppress(OSError):  # it, or a thread of its, ends meanwhile
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in map(int, task.read_text().split()):
+                found |= {child: start_ticks(child)} | family(child)
     return found
 
 
