@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from airperf.errors import EnvironmentLacks, RunFailed
+from airperf.testbed.connecting import BROWSERS_OWN
 
 Event = dict[str, Any]
 
@@ -65,7 +66,7 @@ class Wanted:
     """Time before the first load."""
     until_s: float = 0.0
     """No load begins later on the clock of a link; 0 for no such time."""
-    connections: int = 6
+    connections: int = BROWSERS_OWN
     """Most connections to one server; six are the browser's own, and it never has more."""
     look_ups: str = "each"
     """Whose addresses are asked for: of ``each`` host, of the ``first``, or of ``none``; others are known

@@ -9,15 +9,15 @@ count``. Leaves out more than six.
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from airperf.errors import EnvironmentLacks
+from airperf.testbed.nft import nft
 
 BROWSERS_OWN = 6
 """Connections that Chromium opens to a server."""
-LIMIT_S = 10.0
+REFUSED = "connections cannot be held to a number"
 RULES = """table ip airperf_connections {{
   set servers {{ type ipv4_addr . inet_service; flags dynamic; size 65536; }}
   chain output {{
@@ -42,17 +42,8 @@ def held_to(most: int) -> Iterator[None]:
         raise EnvironmentLacks(
             f"{most} connections to a server need nft (Debian: nftables): Chromium opens {BROWSERS_OWN}"
         )
-    _nft(["-f", "-"], RULES.format(most=most))
+    nft(["-f", "-"], RULES.format(most=most), REFUSED)
     try:
         yield
     finally:
-        _nft(["delete", "table", "ip", "airperf_connections"], "")
-
-
-def _nft(arguments: list[str], text: str) -> None:
-    done = subprocess.run(
-        ["nft", *arguments], input=text, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
-    if done.returncode != 0:
-        problem = done.stderr.strip().partition("\n")[0]
-        raise EnvironmentLacks(f"connections cannot be held to a number: {problem}")
+        nft(["delete", "table", "ip", "airperf_connections"], "", REFUSED)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from types import TracebackType
 from typing import Self
 
 from airperf import _core
 from airperf.errors import EnvironmentLacks
+from airperf.testbed.nft import nft
 
-LIMIT_S = 10.0
+REFUSED = "connections cannot be redirected"
 
 
 def in_own_namespace() -> bool:
@@ -53,7 +53,7 @@ class Redirection:
         """Begins to redirect, once."""
         if not self.done:
             self.done = True
-            self._nft(["-f", "-"], self.rules(listen, names_at))
+            nft(["-f", "-"], self.rules(listen, names_at), REFUSED)
 
     def __enter__(self) -> Self:
         if shutil.which("nft") is None:
@@ -64,12 +64,4 @@ class Redirection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.done:
-            self._nft(["delete", "table", "ip", self.table], "")
-
-    def _nft(self, arguments: list[str], text: str) -> None:
-        done = subprocess.run(
-            ["nft", *arguments], input=text, capture_output=True, text=True, timeout=LIMIT_S, check=False
-        )
-        if done.returncode != 0 and self.done:
-            problem = done.stderr.strip().partition("\n")[0]
-            raise EnvironmentLacks(f"connections cannot be redirected: {problem}")
+            nft(["delete", "table", "ip", self.table], "", REFUSED)

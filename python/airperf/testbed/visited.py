@@ -8,7 +8,6 @@ and its header fields as HTTP/1.1 writes them. Leaves out requests that are no o
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from airperf.testbed.beside import counts_file
+from airperf.testbed.browser import origins
 
 Event = Mapping[str, Any]
 INSTANTS = ("looked_up_ns", "found_ns", "sent_ns", "first_byte_ns", "done_ns")
@@ -48,7 +48,7 @@ def visited(folder: Path, order: Mapping[str, Any]) -> dict[str, Any]:
             "differences": order["differences"],
             "client_half": _counts(folder, "client"),
         },
-        "server": {"program": "airperf host", "hosts": json.loads(os.environ.get("AIRPERF_ORIGINS", "{}"))},
+        "server": {"program": "airperf host", "hosts": origins()},
         "why_invalid": [],
     }
 

@@ -70,7 +70,8 @@ def perform_visits(job: Mapping[str, Any], progress: Progress) -> str:
     checked = check(job["text"], job["name"], overrides)
     path = path_of(job["name"])
     asked = json.loads(_core.visit_orders(job["text"], path, list(overrides)))
-    orders = orders_of(checked.resolved, asked["path"], page_plan(asked["page"], "page"))
+    plan = page_plan(asked["page"], "page")
+    orders = orders_of(checked.resolved, asked["path"], plan)
     with tempfile.TemporaryDirectory(prefix="airperf-visits-") as name:
         folder = Path(name)
         (folder / "page.toml").write_text(asked["page"], encoding="utf-8")
@@ -79,7 +80,6 @@ def perform_visits(job: Mapping[str, Any], progress: Progress) -> str:
         command = [sys.executable, "-m", "airperf.testbed.loads", str(folder / "wanted.json")]
         if orders.halves:
             command = beside(orders.halves[1], folder, command)
-        plan = page_plan(asked["page"], "page")
         order = {
             "text": job["text"],
             "path": path,

@@ -9,15 +9,15 @@ use hyper::{Method, Request, Uri};
 /// Fields of one hop whether or not `Connection` names them (RFC 9110 §7.6.1).
 const ONE_HOP: [&str; 6] = ["keep-alive", "proxy-connection", "te", "trailer", "upgrade", "connection"];
 
+/// The members of a field's list (RFC 9110 §5.6.1).
+pub(crate) fn members<'a>(fields: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let lines = fields.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(str::trim).filter(|member| !member.is_empty())
+}
+
 /// Takes out what is for one hop only.
 pub(crate) fn strip(fields: &mut HeaderMap) {
-    let named: Vec<HeaderName> = fields
-        .get_all(CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
+    let named: Vec<HeaderName> = members(fields, &CONNECTION).filter_map(|name| name.parse().ok()).collect();
     for name in named {
         fields.remove(name);
     }

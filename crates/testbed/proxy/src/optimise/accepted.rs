@@ -4,6 +4,7 @@
 //! nothing can read none. Left out: deflate and compress, which nobody needs beside gzip.
 
 use super::coding::Compression;
+use crate::head::members;
 use hyper::header::{ACCEPT_ENCODING, HeaderMap};
 
 /// Ours, the first of equals first.
@@ -11,8 +12,7 @@ const KNOWN: [Compression; 3] = [Compression::Zstd, Compression::Brotli, Compres
 
 /// The coding with the greatest weight; of equals `favourite`, or else the one that makes bodies shortest.
 pub(crate) fn wanted(fields: &HeaderMap, favourite: Compression) -> Option<Compression> {
-    let lines = fields.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let listed: Vec<(String, f32)> = lines.flat_map(|line| line.split(',')).filter_map(member).collect();
+    let listed: Vec<(String, f32)> = members(fields, &ACCEPT_ENCODING).filter_map(member).collect();
     let named = |name: &str| listed.iter().find(|(known, _)| known == name).map(|(_, weight)| *weight);
     let plain = named("identity").unwrap_or(0.0);
     let weight = |how: Compression| {

@@ -51,6 +51,13 @@ pub(crate) struct Front {
     pub(crate) sums: Rc<Sums>,
 }
 
+/// How browsers' HTTP/1.1 is read and answered.
+pub(crate) fn http1_server() -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT).pipeline_flush(true);
+    http
+}
+
 impl Front {
     /// Serves one browser's connection to its end.
     pub(crate) async fn client(self: Rc<Self>, stream: TcpStream, mut ending: watch::Receiver<bool>) {
@@ -68,9 +75,7 @@ impl Front {
                 Ok::<_, Infallible>(front.answer(request, &door, at).await)
             }
         });
-        let mut http = http1::Builder::new();
-        http.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT).pipeline_flush(true);
-        let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        let connection = http1_server().serve_connection(TokioIo::new(stream), service).with_upgrades();
         let mut connection = std::pin::pin!(connection);
         let mut stopped = std::pin::pin!(async { ending.wait_for(|end| *end).await.is_ok() });
         let mut told = false;

@@ -3,7 +3,7 @@
 //! Only for browsers whose user lets them trust the authority of this one run; whom origins are believed by is said to `origin`.
 //! Reference: RFC 9110 §9.3.6, RFC 8446, RFC 9113. Left out: other protocols than HTTP on port 443, which fail; certificates of clients.
 
-use super::front::Front;
+use super::front::{Front, http1_server};
 use super::request::Door;
 use super::target::Place;
 use crate::serve::HEAD_LIMIT;
@@ -11,7 +11,7 @@ use airperf_host::Authority;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::rt::Executor;
-use hyper::server::conn::{http1, http2};
+use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::cell::RefCell;
@@ -91,9 +91,7 @@ impl Front {
                 http.timer(TokioTimer::new());
                 let _ = http.serve_connection(TokioIo::new(stream), service).await;
             } else {
-                let mut http = http1::Builder::new();
-                http.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT).pipeline_flush(true);
-                let _ = http.serve_connection(TokioIo::new(stream), service).await;
+                let _ = http1_server().serve_connection(TokioIo::new(stream), service).await;
             }
         })
     }

@@ -6,11 +6,11 @@
 
 use super::coding::{Compression, compress};
 use super::store::{Hash, Store};
+use crate::head::members;
 use bytes::Bytes;
 use hyper::Response;
 use hyper::header::{
-    CACHE_CONTROL, ETAG, HeaderMap, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, SET_COOKIE,
-    VARY,
+    CACHE_CONTROL, ETAG, HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, SET_COOKIE, VARY,
 };
 use std::collections::HashMap;
 
@@ -98,12 +98,6 @@ impl Copy {
         }
         self
     }
-}
-
-/// The members of a field's list.
-pub(crate) fn members<'a>(fields: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
-    let lines = fields.get_all(name).iter().filter_map(|value| value.to_str().ok());
-    lines.flat_map(|line| line.split(',')).map(str::trim).filter(|member| !member.is_empty())
 }
 
 /// Whether `Cache-Control` has this directive, with an argument or without (RFC 9111 §5.2).

@@ -11,10 +11,10 @@ use super::flow::{Flow, Gathered, flow, gather, resumed, whole};
 use super::origin::Origins;
 use super::packing::Packing;
 use super::request::Asked;
-use super::shared::{Shared, members, says};
+use super::shared::{Shared, says};
 use super::store::Hash;
 use super::write::is_packed;
-use crate::head;
+use crate::head::{self, members};
 use bytes::Bytes;
 use http_body_util::Empty;
 use hyper::header::{
