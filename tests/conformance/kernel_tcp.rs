@@ -5,14 +5,14 @@
 //! tests here run one at a time and judge medians.
 
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use airperf_emu::EmuOptions;
 use airperf_record::{ConnectionRow, Options, Row, read};
 use airperf_scenario::Scenario;
 use airperf_units::StreamKey;
+
+use crate::valid;
 
 const TEXT: &str = r#"
 schema = 1
@@ -81,13 +81,10 @@ fn both(overrides: &[(&str, &str)]) -> Option<(Vec<f64>, Vec<f64>)> {
     let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let scenario = Scenario::parse(TEXT, "kernel.toml", &overrides).unwrap_or_else(|p| panic!("{p}"));
     let folder = tempfile::tempdir().unwrap();
-    let [sim, emu] = ["sim", "emu"].map(|name| folder.path().join(name));
-    let key = StreamKey::new(1);
-    airperf_sim::run(&scenario, TEXT, key, &sim, Options::default()).unwrap();
-    let options = EmuOptions { state_dir: Some(folder.path().join("state")), ..EmuOptions::default() };
-    let mut go_on = |_| ControlFlow::Continue(());
-    airperf_emu::run(&scenario, TEXT, key, &emu, &options, &mut go_on).unwrap();
-    Some((seconds(&sim), seconds(&emu)))
+    let sim = folder.path().join("sim");
+    airperf_sim::run(&scenario, TEXT, StreamKey::new(1), &sim, Options::default()).unwrap();
+    valid::emulated(&scenario, TEXT, folder.path(), &[], valid::PUNCTUAL_US)?;
+    Some((seconds(&sim), seconds(&folder.path().join("run"))))
 }
 
 /// Issue 2: bulk 1 MB over emu, and over sim with the same medium: times within 3 %.

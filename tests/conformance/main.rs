@@ -5,4 +5,5 @@ mod generators;
 mod kernel_tcp;
 mod overload;
 mod shell;
+mod valid;
 mod wide_area;

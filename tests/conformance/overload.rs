@@ -3,15 +3,14 @@
 //! What decides there are the kernel's timers, its limits of half-open connections and when it sends a FIN
 //! (docs/models/tcp.md). The published study needs emulation and simulation to agree within 10%.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
-use airperf_emu::EmuOptions;
 use airperf_record::{Manifest, Options};
 use airperf_scenario::Scenario;
 use airperf_units::StreamKey;
 
 use crate::kernel_tcp::{possible, turn};
+use crate::valid;
 
 const E1: &str = include_str!("../../scenarios/bai2006-e1.toml");
 const SECONDS: f64 = 20.0;
@@ -39,24 +38,6 @@ fn simulated(folder: &Path, repetition: u64) -> f64 {
     carried(&airperf_sim::run(&scenario(), E1, key, &directory, Options::default()).unwrap())
 }
 
-/// A valid run. One that the machine was too busy for says nothing of the model: it is made again, twice at most.
-fn emulated(folder: &Path) -> Manifest {
-    let options = EmuOptions { state_dir: Some(folder.join("state")), ..EmuOptions::default() };
-    let mut why = Vec::new();
-    for attempt in 0..3 {
-        let directory = folder.join(format!("emu-{attempt}"));
-        let mut go_on = |_| ControlFlow::Continue(());
-        let manifest =
-            airperf_emu::run(&scenario(), E1, StreamKey::new(1), &directory, &options, &mut go_on).unwrap();
-        if manifest.valid {
-            return manifest;
-        }
-        eprintln!("AGAIN: {:?}", manifest.why_invalid);
-        why = manifest.why_invalid;
-    }
-    panic!("no valid run in three: {why:?}");
-}
-
 #[test]
 fn todays_kernel_carries_what_its_model_says_at_twice_the_load() {
     if !possible(&["apache2", "httperf"]) {
@@ -65,7 +46,7 @@ fn todays_kernel_carries_what_its_model_says_at_twice_the_load() {
     let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     let sim = (0..5).map(|repetition| simulated(folder.path(), repetition)).sum::<f64>() / 5.0;
-    let manifest = emulated(folder.path());
+    let Some(manifest) = valid::emulated(&scenario(), E1, folder.path(), &[], f64::INFINITY) else { return };
     let emu = carried(&manifest);
     println!(
         "| carried at 160/s, emu beside sim | {emu:.1} | {sim:.1} | {:+.1}% | ±10% |",

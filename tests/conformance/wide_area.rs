@@ -1,17 +1,16 @@
 //! Wide-area links: a file takes as long with the kernel's TCP and real programs as with ours.
 //!
 //! The links are stated, driven by a trace, and GPRS; the model of each is the same in both testbeds, so what differs is TCP
-//! and the programs. A run that the machine was too busy for is made again.
+//! and the programs.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
-use airperf_emu::EmuOptions;
 use airperf_record::{ExchangeRow, Options, Row, read};
 use airperf_scenario::Scenario;
 use airperf_units::StreamKey;
 
 use crate::kernel_tcp::{possible, turn};
+use crate::valid;
 
 const SCENARIOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/");
 
@@ -22,7 +21,7 @@ fn seconds(directory: &Path, handshake: bool) -> Vec<f64> {
     rows.map(Result::unwrap).map(|row| (row.done_ns.unwrap() - begun(&row)) as f64 / 1e9).collect()
 }
 
-/// The scenario of this name with other values, in both testbeds; an emulated run again when it is not valid.
+/// The scenario of this name with other values, in both testbeds.
 fn both(name: &str, overrides: &[(&str, &str)]) -> Option<(Vec<f64>, Vec<f64>)> {
     if !possible(&[]) {
         return None;
@@ -37,23 +36,13 @@ fn both(name: &str, overrides: &[(&str, &str)]) -> Option<(Vec<f64>, Vec<f64>)> 
     let folder = tempfile::tempdir().unwrap();
     let (sim, key) = (folder.path().join("sim"), StreamKey::new(1));
     airperf_sim::run(&scenario, &text, key, &sim, Options::default()).unwrap();
-    let options = EmuOptions { state_dir: Some(folder.path().join("state")), ..EmuOptions::default() };
-    let mut why = Vec::new();
-    for attempt in 0..3 {
-        let emu = folder.path().join(format!("emu-{attempt}"));
-        let mut go_on = |_| ControlFlow::Continue(());
-        let manifest = airperf_emu::run(&scenario, &text, key, &emu, &options, &mut go_on).unwrap();
-        if manifest.valid {
-            let replayed = airperf_emu::replay(&emu).unwrap();
-            assert_eq!(replayed.first_difference, None, "the arrivals give other frames in virtual time");
-            let rrc = scenario.resolved()["link"]["rrc"].as_str();
-            let handshake = rrc.is_some_and(|rrc| rrc != "none");
-            return Some((seconds(&sim, handshake), seconds(&emu, handshake)));
-        }
-        eprintln!("AGAIN: {:?}", manifest.why_invalid);
-        why = manifest.why_invalid;
-    }
-    panic!("no valid run in three: {why:?}");
+    valid::emulated(&scenario, &text, folder.path(), &[], valid::PUNCTUAL_US)?;
+    let emu = folder.path().join("run");
+    let replayed = airperf_emu::replay(&emu).unwrap();
+    assert_eq!(replayed.first_difference, None, "the arrivals give other frames in virtual time");
+    let rrc = scenario.resolved()["link"]["rrc"].as_str();
+    let handshake = rrc.is_some_and(|rrc| rrc != "none");
+    Some((seconds(&sim, handshake), seconds(&emu, handshake)))
 }
 
 fn agree(name: &str, overrides: &[(&str, &str)]) {

@@ -14,7 +14,7 @@ LIMIT_S = 10.0
 
 
 def nft(arguments: Sequence[str], text: str, otherwise: str) -> None:
-    """Runs nft with ``text`` as its input; a refusal raises ``EnvironmentLacks`` with ``otherwise`` and nft's words."""
+    """Runs nft with ``text`` as its input; raises ``EnvironmentLacks`` with nft's own words if it refuses."""
     done = subprocess.run(
         ["nft", *arguments], input=text, capture_output=True, text=True, timeout=LIMIT_S, check=False
     )

@@ -231,14 +231,14 @@ impl Clients {
         Ok(())
     }
 
-    /// How long before the run's zero those that are ready must have their plans; nothing without them.
+    /// How long before the run's zero the medium starts to lock its memory, and those that are ready to read their plans.
     pub(crate) fn lead(&self) -> Duration {
         let of = |client: &Client| match client.kind {
             // Reading a plan takes a fraction of a microsecond for each number in it.
             Kind::Generator => Duration::from_ms(50) + Duration::from_us(4 * client.asking.connections),
             _ => Duration::ZERO,
         };
-        self.0.iter().map(of).sum()
+        Duration::from_ms(100) + self.0.iter().map(of).sum()
     }
 
     /// Hands plans to those that are ready: they begin together, by the clock of the run.

@@ -129,7 +129,8 @@ fn complaints(scenario: &Scenario, medium: &MediumOutcome, sums: &Sums, programs
     {
         list.push(format!(
             "1 % of the deliveries were later than {p99}, the scenario allows {limit}: \
-             the machine was too busy; run it again with less beside it"
+             the machine was too busy (its timers were up to {} late); run it again with less beside it",
+            medium.timer_lag.max()
         ));
     }
     if let Some(p99) = sums.schedule_lag.percentile(0.99)
