@@ -1,15 +1,15 @@
 """Capture analysis beside tcptrace and tshark, on a capture that is made here, in one run.
 
-Every figure is the median of some runs of a whole process, reading from the page cache; ours and the peers'
-alternate. Peers are Debian's packages; where one is missing its columns stay empty, and so do those of the
-command `airperf trace` where airperf is not installed (`make setup`). That and tcptrace run on one core.
+Every figure is the least of some runs of a whole process, reading from the page cache; ours and the peers'
+alternate. What else runs on the machine only adds, most to two threads: they need both cores. Peers are
+Debian's packages; where one is missing its columns stay empty, and so do those of the command `airperf trace`
+where airperf is not installed (`make setup`). That and tcptrace run on one core.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import threading
@@ -72,16 +72,15 @@ def _resident(status: Path) -> float:
 
 
 def alternate(commands: dict[str, Sequence[str | Path]], times: int) -> dict[str, Spent]:
-    """Medians of programs that take turns for so many rounds, after one that warms the page cache."""
+    """The least of programs that take turns for so many rounds, after one that warms the page cache."""
     runs: dict[str, list[Spent]] = {name: [] for name in commands}
     for turn in range(times + 1):
         for name, command in commands.items():
             spent = spend(command)
             if turn:
                 runs[name].append(spent)
-    middle = statistics.median
     return {
-        name: Spent(middle(r.wall_s for r in f), middle(r.cpu_s for r in f), middle(r.peak_mib for r in f))
+        name: Spent(min(r.wall_s for r in f), min(r.cpu_s for r in f), max(r.peak_mib for r in f))
         for name, f in runs.items()
     }
 
@@ -123,7 +122,7 @@ def make(path: Path, figures: Callable[[str], dict[str, float]], *numbers: int) 
 def measure(folder: Path, figures: Callable[[str], dict[str, float]], *, quick: bool) -> Found:
     """Ours on one and two threads beside the peers'. With `quick` a smaller capture."""
     capture = folder / "web.pcap"
-    packets, size = make(capture, figures, 4_000 if quick else 24_000)
+    packets, size = make(capture, figures, 4_000 if quick else 34_000)
     kinds = {"counted": "none", "summary": "summary", "all": "all"}
     commands: dict[str, Sequence[str | Path]] = {
         name if threads == "1" else f"{name}, 2 threads": [BENCH, "capture", capture, tables, threads]
@@ -138,7 +137,7 @@ def measure(folder: Path, figures: Callable[[str], dict[str, float]], *, quick: 
         commands["command export"] = [*ONE_CORE, *again, *command, *export]
     if shutil.which("tcptrace"):
         commands["tcptrace"] = [*ONE_CORE, "tcptrace", "-l", "-r", "-n", capture]
-    timed = alternate(commands, 3 if quick else 5)
+    timed = alternate(commands, 5 if quick else 11)
     if shutil.which("tshark"):
         fields = [word for column in COLUMNS for word in ("-e", column)]
         slow: dict[str, Sequence[str | Path]] = {

@@ -17,7 +17,7 @@ use rustix::fs::{FlockOperation, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
 use serde::Serialize;
 
-use crate::file::{Budget, FileEntry, Place, RunFile, free_bytes};
+use crate::file::{Budget, FileEntry, Place, RunFile, Written, free_bytes, sync};
 use crate::manifest::{FileInfo, TableEntry};
 use crate::{Row, TableWriter, WriteError};
 
@@ -36,7 +36,7 @@ pub(crate) struct Directory {
     kind: &'static str,
     replace: bool,
     budget: Budget,
-    entries: BTreeMap<String, Option<FileEntry>>,
+    entries: BTreeMap<String, Option<Written>>,
     finished: bool,
 }
 
@@ -92,15 +92,17 @@ impl Directory {
     }
 
     pub(crate) fn close_table<R: Row>(&mut self, table: TableWriter<R>) -> Result<(), WriteError> {
-        let entry = table.finish()?;
-        self.entries.insert(entry.name.clone(), Some(entry));
+        self.keep(table.finish()?);
         Ok(())
     }
 
     pub(crate) fn close(&mut self, file: RunFile) -> Result<(), WriteError> {
-        let entry = file.finish()?;
-        self.entries.insert(entry.name.clone(), Some(entry));
+        self.keep(file.finish()?);
         Ok(())
+    }
+
+    fn keep(&mut self, written: Written) {
+        self.entries.insert(written.entry.name.clone(), Some(written));
     }
 
     /// Writes the manifest that `describe` makes of the files, and gives the directory its name.
@@ -109,9 +111,11 @@ impl Directory {
         describe: impl FnOnce(Listing) -> M,
     ) -> Result<M, WriteError> {
         let mut listing = Listing::default();
-        for (name, entry) in std::mem::take(&mut self.entries) {
-            let FileEntry { rows, bytes, sha256, .. } =
-                entry.unwrap_or_else(|| panic!("{name} was not closed"));
+        let mut files = Vec::new();
+        for (name, written) in std::mem::take(&mut self.entries) {
+            let written = written.unwrap_or_else(|| panic!("{name} was not closed"));
+            let FileEntry { rows, bytes, sha256, .. } = written.entry.clone();
+            files.push(written);
             match rows {
                 Some(rows) => drop(listing.0.insert(name, TableEntry { rows, bytes, sha256 })),
                 None => drop(listing.1.insert(name, FileInfo { bytes, sha256 })),
@@ -122,8 +126,9 @@ impl Directory {
         text.push(b'\n');
         let mut file = RunFile::create(&self.partial, MANIFEST, &self.budget)?;
         file.write_all(&text).map_err(|e| file.error(e))?;
-        file.finish()?;
+        files.push(file.finish()?);
         if !self.budget.deferred {
+            sync(&files)?;
             self.lock.sync_all().map_err(|e| WriteError::io("sync it", &self.partial, e))?;
         }
         self.publish()?;

@@ -1,4 +1,4 @@
-//! A file of a run: buffered, hashed as it is written, on the disk when it says so.
+//! A file of a run: buffered, hashed as it is written, put on the disk together with the others.
 //!
 //! The SHA-256 (FIPS 180-4) is computed on the way, so that no file is read again for the manifest.
 
@@ -82,6 +82,32 @@ pub struct FileEntry {
     pub sha256: String,
 }
 
+/// A file with all its bytes, which the operating system still has to put on the disk.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) entry: FileEntry,
+    file: File,
+    place: Place,
+}
+
+impl Written {
+    fn sync(&self) -> Result<(), WriteError> {
+        self.file.sync_all().map_err(|e| self.place.error("sync it", 1, e))
+    }
+}
+
+/// Puts files on the disk, all at once: one after the other each would wait for a commit of its own.
+pub(crate) fn sync(files: &[Written]) -> Result<(), WriteError> {
+    std::thread::scope(|scope| {
+        let start = |file| std::thread::Builder::new().spawn_scoped(scope, move || Written::sync(file));
+        let started: Vec<_> = files.iter().map(|file| (file, start(file))).collect();
+        started.into_iter().try_for_each(|(file, thread)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|_| file.sync()),
+            Err(_) => file.sync(),
+        })
+    })
+}
+
 /// A file of a run being written; give it back with [`crate::RunWriter::close`].
 ///
 /// Hand it to another thread if you like. Errors of [`Write`] become a [`WriteError`] through
@@ -146,18 +172,14 @@ impl RunFile {
         self.place.error("write it", self.sink.buffer().len().max(1) as u64, source)
     }
 
-    /// Puts everything on the disk.
-    pub(crate) fn finish(mut self) -> Result<FileEntry, WriteError> {
+    /// Hands everything to the operating system.
+    pub(crate) fn finish(mut self) -> Result<Written, WriteError> {
         if let Err(e) = self.sink.flush() {
             return Err(self.error(e));
         }
-        let done = self.sink.get_ref();
-        if !self.place.budget.deferred {
-            done.file.sync_all().map_err(|e| self.place.error("sync it", 1, e))?;
-        }
-        let sha256 = hex(&done.hash.clone().finalize());
-        let bytes = done.bytes;
-        Ok(FileEntry { name: std::mem::take(&mut self.name), rows: None, bytes, sha256 })
+        let Counted { file, hash, bytes, .. } = self.sink.into_parts().0;
+        let entry = FileEntry { name: self.name, rows: None, bytes, sha256: hex(&hash.finalize()) };
+        Ok(Written { entry, file, place: self.place })
     }
 }
 

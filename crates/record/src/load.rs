@@ -150,7 +150,7 @@ impl LoadWriter {
         self.directory.file(name)
     }
 
-    /// Ends a table: its last rows and footer are on the disk.
+    /// Ends a table: its last rows and footer are written.
     ///
     /// # Errors
     /// What the operating system refuses, [`WriteError::DiskFull`] among others.
@@ -158,7 +158,7 @@ impl LoadWriter {
         self.directory.close_table(table)
     }
 
-    /// Ends a file: its bytes are on the disk.
+    /// Ends a file: its bytes are written.
     ///
     /// # Errors
     /// What the operating system refuses, [`WriteError::DiskFull`] among others.

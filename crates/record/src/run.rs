@@ -113,7 +113,7 @@ impl RunWriter {
         self.text(SUMMARY, &digest.text())
     }
 
-    /// Ends a table: its last rows and footer are on the disk.
+    /// Ends a table: its last rows and footer are written.
     ///
     /// # Errors
     /// What the operating system refuses, [`WriteError::DiskFull`] among others.
@@ -121,7 +121,7 @@ impl RunWriter {
         self.directory.close_table(table)
     }
 
-    /// Ends a file: its bytes are on the disk.
+    /// Ends a file: its bytes are written.
     ///
     /// # Errors
     /// What the operating system refuses, [`WriteError::DiskFull`] among others.

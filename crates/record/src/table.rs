@@ -16,6 +16,7 @@ use arrow_array::{
     UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
+use compact_str::CompactString;
 
 use crate::chunk::ByHand;
 use crate::coded::{Key, Texts};
@@ -243,18 +244,27 @@ pub(crate) use optional_text;
 
 optional_text!(&'static str);
 
-impl Cell for String {
-    type Builder = StringBuilder;
-    const DATA_TYPE: DataType = DataType::Utf8;
-    const NULLABLE: bool = false;
-    #[inline]
-    fn append(&self, builder: &mut StringBuilder, _: &'static [&'static str]) {
-        builder.append_value(self);
-    }
-    fn take(array: &dyn Array, index: usize, _: &'static [&'static str]) -> Option<Self> {
-        text(array, index).map(str::to_owned)
-    }
+/// The cell of texts that are all different.
+macro_rules! string {
+    ($type:ty) => {
+        impl Cell for $type {
+            type Builder = StringBuilder;
+            const DATA_TYPE: DataType = DataType::Utf8;
+            const NULLABLE: bool = false;
+            #[inline]
+            fn append(&self, builder: &mut StringBuilder, _: &'static [&'static str]) {
+                builder.append_value(self);
+            }
+            fn take(array: &dyn Array, index: usize, _: &'static [&'static str]) -> Option<Self> {
+                text(array, index).map(Self::from)
+            }
+        }
+    };
 }
+
+string!(String);
+// Short ones need no memory of their own, which one thread would take and another give back.
+string!(CompactString);
 
 /// The cell that may be null of texts that are all different.
 macro_rules! optional_string {
@@ -279,6 +289,7 @@ macro_rules! optional_string {
 }
 
 optional_string!(String);
+optional_string!(CompactString);
 // Texts that most often are one of a few need no memory of their own.
 optional_string!(Cow<'static, str>);
 

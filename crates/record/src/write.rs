@@ -16,7 +16,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
 use crate::chunk::Described;
-use crate::file::{FileEntry, Place, RunFile};
+use crate::file::{Place, RunFile, Written};
 use crate::{Row, WriteError};
 
 /// Rows turned into Arrow arrays at once.
@@ -153,8 +153,8 @@ impl<R: Row> TableWriter<R> {
         group.close().map(drop)
     }
 
-    /// Writes what is left and the footer, and puts everything on the disk.
-    pub(crate) fn finish(mut self) -> Result<FileEntry, WriteError> {
+    /// Writes what is left and the footer.
+    pub(crate) fn finish(mut self) -> Result<Written, WriteError> {
         if self.waiting > 0 {
             self.write_batch()?;
         }
@@ -162,7 +162,9 @@ impl<R: Row> TableWriter<R> {
             self.write_group()?;
         }
         let file = self.file.into_inner().map_err(|e| error(&self.place, e))?;
-        Ok(FileEntry { rows: Some(self.rows), ..file.finish()? })
+        let mut written = file.finish()?;
+        written.entry.rows = Some(self.rows);
+        Ok(written)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use compact_str::CompactString;
+
 use crate::rows::CONNECTION_CLASSES;
 use crate::table::table;
 
@@ -42,16 +44,16 @@ table! {
         /// Who sent the first FIN, or the RST when there was none.
         pub closed_by: Option<&'static str> => CLOSERS,
         /// Zeek's state: SF, S0, S1, S2, S3, REJ, RSTO, RSTR, RSTOS0, RSTRH, SH, SHR or OTH.
-        pub state: String,
+        pub state: CompactString,
         /// Zeek's history letters.
-        pub history: String,
+        pub history: CompactString,
         /// What was spoken, by content: `http/1`, `http/2`, `tls`, `ambiguous` where HTTP/1 became
         /// unreadable, or `other`; null without payload, or where what was captured does not tell.
         pub application: Option<&'static str> => APPLICATIONS,
         /// Name the client asked for in its TLS hello (SNI).
-        pub server_name: Option<String>,
+        pub server_name: Option<CompactString>,
         /// Application protocol that TLS agreed on or offered first (ALPN).
-        pub alpn: Option<String>,
+        pub alpn: Option<CompactString>,
         /// Exchanges whose request was seen.
         pub exchanges: u32 = "exchanges",
         /// Payload octets sent by the client, without repeats.

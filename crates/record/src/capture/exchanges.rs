@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
+use compact_str::CompactString;
+
 use crate::table::table;
 
 /// Words of `exchanges.error`.
@@ -25,9 +27,9 @@ table! {
         /// Method as sent; unknown ones too. Null when the request was not captured.
         pub method: Option<Cow<'static, str>>,
         /// Target as sent, at most 1,024 octets of it, with what is not printable escaped.
-        pub target: Option<String>,
+        pub target: Option<CompactString>,
         /// Host field.
-        pub host: Option<String>,
+        pub host: Option<CompactString>,
         /// Minor version of the response: 0 or 1.
         pub version: Option<u8>,
         /// Status code of the final response; null when there was none.

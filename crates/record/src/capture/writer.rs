@@ -63,7 +63,7 @@ impl CaptureWriter {
         self.directory.table()
     }
 
-    /// Ends a table: its last rows and footer are on the disk.
+    /// Ends a table: its last rows and footer are written.
     ///
     /// # Errors
     /// What the operating system refuses, [`WriteError::DiskFull`] among others.

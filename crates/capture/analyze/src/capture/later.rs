@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use airperf_record::{Row, TableWriter, WriteError};
 
 /// Lists of rows that wait for one table before others must be done.
-pub(crate) const MOST_WAITING: usize = 4;
+pub(crate) const MOST_WAITING: usize = 8;
 
 /// A table whose rows wait.
 pub(crate) trait Encode: std::fmt::Debug + Send + Sync {

@@ -5,8 +5,8 @@
 //! read, connections that are still there are ended, some at a time, as if by batches of their own. Every
 //! step is done by one thread at a time and in order, so that results do not depend on how many threads there
 //! are. With one thread a batch goes through all steps before the next is read, while it is in the cache. With more,
-//! every other one reads and encodes rows and the rest follow connections, as far as there is such work, for what
-//! is at hand in one processor's cache is far from another's.
+//! every other one reads, shows what it read to the front and encodes rows, and the rest follow connections, as far as
+//! there is such work, for what is at hand in one processor's cache is far from another's.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -23,8 +23,9 @@ use super::reader::Reader;
 
 /// How long a thread waits before it looks up: so soon an interruption is noticed.
 const LOOK_UP: Duration = Duration::from_millis(50);
-/// How often it looks for work before it sleeps, which takes some ten microseconds: to be woken takes longer.
-const SPINS: usize = 1_000;
+/// How often it looks for work before it sleeps, which takes some hundred microseconds, as a step does: to be woken takes
+/// as long.
+const SPINS: usize = 10_000;
 
 /// A batch and what its packets gave.
 #[derive(Debug, Default)]
@@ -131,8 +132,8 @@ impl<'a> State<'a> {
         {
             return Some(step);
         }
-        let follows: [Look<'a>; 5] = [Self::merge, Self::front, Self::follow, Self::encode, Self::read];
-        let reads: [Look<'a>; 5] = [Self::read, Self::encode, Self::merge, Self::follow, Self::front];
+        let follows: [Look<'a>; 5] = [Self::merge, Self::follow, Self::front, Self::encode, Self::read];
+        let reads: [Look<'a>; 5] = [Self::front, Self::read, Self::encode, Self::follow, Self::merge];
         let looks = if self.threads > 1 && thread.is_multiple_of(2) { reads } else { follows };
         looks.into_iter().find_map(|look| look(self, thread))
     }

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use compact_str::CompactString;
+
 /// Most fields of one head; more are ambiguous.
 const MOST_FIELDS: usize = 1_000;
 /// Most octets of a target that are told.
@@ -145,8 +147,8 @@ fn transfer_encoding(before: Lengths, value: &[u8]) -> Lengths {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Words {
     pub(crate) method: Option<Cow<'static, str>>,
-    pub(crate) target: Option<String>,
-    pub(crate) host: Option<String>,
+    pub(crate) target: Option<CompactString>,
+    pub(crate) host: Option<CompactString>,
     pub(crate) content_type: Option<Cow<'static, str>>,
 }
 
@@ -166,19 +168,19 @@ impl Words {
 fn word(octets: &[u8]) -> Cow<'static, str> {
     match COMMON.iter().find(|common| common.as_bytes() == octets) {
         Some(common) => Cow::Borrowed(common),
-        None => printable(octets, MOST_WORD).into(),
+        None => Cow::Owned(printable(octets, MOST_WORD).into_string()),
     }
 }
 
 /// The first `most` octets, with what is not printable ASCII, and the backslash, as `\xHH`.
-pub(crate) fn printable(octets: &[u8], most: usize) -> String {
+pub(crate) fn printable(octets: &[u8], most: usize) -> CompactString {
     let octets = &octets[..octets.len().min(most)];
     let plain = |b: &u8| matches!(b, 0x20..=0x7e) && *b != b'\\';
     // Looking at all octets is faster than stopping at the first.
     match std::str::from_utf8(octets) {
-        Ok(text) if octets.iter().fold(true, |all, b| all & plain(b)) => text.to_owned(),
+        Ok(text) if octets.iter().fold(true, |all, b| all & plain(b)) => text.into(),
         _ => {
-            let mut text = String::with_capacity(octets.len() + 16);
+            let mut text = CompactString::with_capacity(octets.len() + 16);
             for b in octets {
                 if plain(b) {
                     text.push(char::from(*b));

@@ -4,6 +4,8 @@
 //! is read as far as it goes. Since TLS 1.3 the server's choice is encrypted: then only the client's offer
 //! is known. Leaves out hellos that are themselves encrypted (ECH: the name is the outer one).
 
+use compact_str::CompactString;
+
 use super::cursor::Cursor;
 use crate::http::printable;
 
@@ -28,9 +30,9 @@ pub(crate) fn is_record(data: &[u8]) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hello {
     /// Name the client asked for.
-    pub(crate) server_name: Option<String>,
+    pub(crate) server_name: Option<CompactString>,
     /// Application protocol that the server chose, or that the client offered first.
-    pub(crate) alpn: Option<String>,
+    pub(crate) alpn: Option<CompactString>,
 }
 
 impl Hello {

@@ -453,6 +453,13 @@ impl Flow {
         self.first_fin.or(self.first_reset).map(|up| if up { "client" } else { "server" })
     }
 
+    /// Gives back what the next burst will need again.
+    #[inline]
+    pub(crate) fn rest(&mut self) {
+        self.up.sent.rest();
+        self.down.sent.rest();
+    }
+
     /// Gives back what only a live connection needs: it closed, and perhaps nothing is outstanding.
     fn release(&mut self) {
         let (up, down) = self.core.halves(true);

@@ -5,6 +5,7 @@
 //! `x`: directions are not turned round and bad checksums are counted elsewhere.
 
 use airperf_wire::Flags;
+use compact_str::CompactString;
 
 use crate::connection::Connection;
 
@@ -89,7 +90,7 @@ impl History {
     }
 
     /// The column `history`.
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> CompactString {
         let letter = |at: usize| {
             let code = self.letters[at / IN_WORD] >> (at % IN_WORD * BITS);
             let letter = LETTERS.get((code >> 1) as usize % 16).copied().unwrap_or(b'?');

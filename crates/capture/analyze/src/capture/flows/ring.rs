@@ -77,7 +77,8 @@ impl<T: Copy + Default> Ring<T> {
 
     /// Makes room for so many items, a power of two; those that do not fit are lost.
     pub(super) fn resize(&mut self, capacity: usize) {
-        let mut room: Vec<T> = self.iter().take(capacity).copied().collect();
+        let mut room: Vec<T> = Vec::with_capacity(capacity);
+        room.extend(self.iter().take(capacity));
         let length = room.len();
         room.resize(capacity, T::default());
         (self.room, self.first, self.length) = (room.into(), 0, length as u8);

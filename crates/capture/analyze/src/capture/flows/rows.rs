@@ -1,6 +1,7 @@
 //! The rows of `connections` and `segments` of a capture.
 
 use airperf_record::capture::{ConnectionRow, SegmentRow};
+use compact_str::CompactString;
 
 use super::flow::Flow;
 use super::packet::{Carried, Packet};
@@ -29,7 +30,7 @@ pub(crate) fn connection_row(flow: &Flow, class: &'static str, evicted: bool) ->
         last_data_ns: flow.last_data_ns.get(),
         class,
         closed_by: flow.closed_by(),
-        state: flow.history.state(&flow.core).to_owned(),
+        state: CompactString::const_new(flow.history.state(&flow.core)),
         history: flow.history.text(),
         application: exchanges.application().word(),
         server_name: exchanges.hello().and_then(|hello| hello.server_name.clone()),

@@ -125,10 +125,14 @@ impl Sent {
         let spare = self.segments.len().saturating_sub(KEPT);
         let known = self.segments.iter().take(spare).take_while(|s| s.to() <= to).count();
         self.segments.drop_front(known);
+        sent
+    }
+
+    /// Gives back memory that the next burst would need again: there are many connections.
+    pub(crate) fn rest(&mut self) {
         if self.segments.len() <= KEPT && self.segments.capacity() > 8 * KEPT {
             self.segments.resize(4 * KEPT);
         }
-        sent
     }
 
     /// Gives memory back: the connection is over.
@@ -165,6 +169,7 @@ mod tests {
         (0..10_000).for_each(|i| sent.push(i, i, i + 1, 0));
         assert!(sent.segments.len() <= MOST && sent.held() <= 128 * size_of::<Segment>());
         assert_eq!(sent.acknowledged(10_000), Some(9_999));
+        sent.rest();
         assert!(sent.held() <= 8 * KEPT * size_of::<Segment>(), "{}", sent.held());
     }
 

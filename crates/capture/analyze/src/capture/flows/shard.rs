@@ -114,6 +114,7 @@ impl Shard {
             self.mac_duplicate(packet, found);
             return;
         }
+        let crowded = self.table.live() > CROWDED;
         let known = self.table.find(packet.hash, &packet.pair);
         let is_known = known.is_some();
         if let Some(flow) = known.filter(|_| self.short_cuts && packet.is_plain())
@@ -125,6 +126,9 @@ impl Shard {
             self.clients.packet(flow.owner, packet.time_ns, packet.ip_bytes, payload);
             if self.wants.segments {
                 found.segments.push(segment_row(flow, packet, &verdict));
+            }
+            if crowded {
+                flow.rest();
             }
             return;
         }
@@ -169,6 +173,7 @@ impl Shard {
         }
         let closed = (!was_closed && flow.core.is_closed()).then_some(flow.local);
         if crowded {
+            flow.rest();
             flow.core.exchanges.rest();
         }
         if !self.outcomes.is_empty() {

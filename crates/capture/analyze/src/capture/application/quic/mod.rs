@@ -44,8 +44,8 @@ pub(crate) struct QuicTally {
 impl QuicTally {
     fn told(&mut self, hello: &Hello) {
         let Some(name) = &hello.server_name else { return };
-        if self.names.len() < MOST_NAMES || self.names.contains_key(name) {
-            *self.names.entry(name.clone()).or_default() += 1;
+        if self.names.len() < MOST_NAMES || self.names.contains_key(name.as_str()) {
+            *self.names.entry(name.to_string()).or_default() += 1;
         }
     }
 }
