@@ -71,12 +71,16 @@ def _resident(status: Path) -> float:
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
-def alternate(commands: dict[str, Sequence[str | Path]], times: int) -> dict[str, Spent]:
-    """The least of programs that take turns for so many rounds, after one that warms the page cache."""
+def alternate(commands: dict[str, Sequence[str | Path]], times: int, folder: Path) -> dict[str, Spent]:
+    """The least of programs that take turns for so many rounds, after one that warms the page cache.
+
+    Tables that they leave in ``folder`` are removed after each, in nobody's time.
+    """
     runs: dict[str, list[Spent]] = {name: [] for name in commands}
     for turn in range(times + 1):
         for name, command in commands.items():
             spent = spend(command)
+            _clear(folder)
             if turn:
                 runs[name].append(spent)
     return {
@@ -99,6 +103,11 @@ class Found:
             return None
         both = self.timed[slower], self.timed[faster]
         return both[0].cpu_s / both[1].cpu_s if cpu else both[0].wall_s / both[1].wall_s
+
+
+def _clear(folder: Path) -> None:
+    for tables in folder.glob("*.tables-*"):
+        shutil.rmtree(tables)
 
 
 def airperf() -> list[str | Path] | None:
@@ -137,7 +146,7 @@ def measure(folder: Path, figures: Callable[[str], dict[str, float]], *, quick: 
         commands["command export"] = [*ONE_CORE, *again, *command, *export]
     if shutil.which("tcptrace"):
         commands["tcptrace"] = [*ONE_CORE, "tcptrace", "-l", "-r", "-n", capture]
-    timed = alternate(commands, 5 if quick else 11)
+    timed = alternate(commands, 5 if quick else 11, folder)
     if shutil.which("tshark"):
         fields = [word for column in COLUMNS for word in ("-e", column)]
         slow: dict[str, Sequence[str | Path]] = {
@@ -166,7 +175,9 @@ def memory(folder: Path, figures: Callable[[str], dict[str, float]], *, quick: b
 
     def peak(threads: str, *numbers: int) -> float:
         make(capture, figures, *numbers)
-        return spend([BENCH, "capture", capture, "all", threads]).peak_mib
+        peak_mib = spend([BENCH, "capture", capture, "all", threads]).peak_mib
+        _clear(folder)
+        return peak_mib
 
     short, long = (peak("1", connections) for connections in ((400, 4_000) if quick else (2_400, 24_000)))
     crowd = (65_536, 65_536, 400_000 if quick else 1_500_000)

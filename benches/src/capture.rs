@@ -247,7 +247,8 @@ impl Pcap {
     }
 }
 
-/// One pass over the capture at `path`; with `tables` other than `none` they are written to a directory beside it.
+/// One pass over the capture at `path`; with `tables` other than `none` they are written to a directory beside it, whose
+/// removal, no part of the analysis, is left to the caller.
 pub(crate) fn measure(path: &Path, tables: &str, threads: u64) -> Option<Figures> {
     let wanted: &[Table] = match tables {
         "none" => &[],
@@ -270,9 +271,6 @@ pub(crate) fn measure(path: &Path, tables: &str, threads: u64) -> Option<Figures
         set.finish(vec![path.display().to_string()], json!({}), said.clone()).ok()?;
     }
     let seconds = start.elapsed().as_secs_f64();
-    if !wanted.is_empty() {
-        std::fs::remove_dir_all(&directory).ok()?;
-    }
     let count = |names: &[&str]| names.iter().fold(&said, |value, name| &value[*name]).as_f64();
     let packets = count(&["packets"])?;
     Some(vec![
