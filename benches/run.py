@@ -290,8 +290,9 @@ def write(rows: list[Row], host: dict[str, str | float], *, quick: bool, only: b
     facts = "\n".join(f"- {name}: {value}" for name, value in host.items())
     made = f"make bench{' CAPTURES=1' if only else ''}{' QUICK=1' if quick else ''}"
     page = (
-        f"# Speed, {date}\n\nMade by `{made}`. Medians of ours, the full "
-        f"stack's after a warm-up in the process; ns-3 3.37 ran once per row, between two halves of ours.\n\n"
+        f"# Speed, {date}\n\nMade by `{made}`. Medians of ours, the full stack's after a warm-up in the "
+        f"process; ns-3 3.37 ran once per row, between two halves of ours. Of captures the least of some "
+        f"rounds.\n\n"
         f"{facts}\n\n{table(rows)}"
     )
     stem.with_suffix(".md").write_text(page, encoding="utf-8")
