@@ -71,6 +71,11 @@ def _resident(status: Path) -> float:
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
+def _clear(folder: Path) -> None:
+    for tables in folder.glob("*.tables-*"):
+        shutil.rmtree(tables)
+
+
 def alternate(commands: dict[str, Sequence[str | Path]], times: int, folder: Path) -> dict[str, Spent]:
     """The least of programs that take turns for so many rounds, after one that warms the page cache.
 
@@ -105,11 +110,6 @@ class Found:
         return both[0].cpu_s / both[1].cpu_s if cpu else both[0].wall_s / both[1].wall_s
 
 
-def _clear(folder: Path) -> None:
-    for tables in folder.glob("*.tables-*"):
-        shutil.rmtree(tables)
-
-
 def airperf() -> list[str | Path] | None:
     """The command as installed by `make setup`, or else as this Python finds it; None where there is none."""
     installed = ROOT / ".venv" / "bin" / "airperf"
@@ -138,12 +138,11 @@ def measure(folder: Path, figures: Callable[[str], dict[str, float]], *, quick: 
         for name, tables in kinds.items()
         for threads in ("1", "2")
     }
-    tables = folder / "tables"
+    tables = folder / "export.tables-0"
     if command := airperf():
         commands["command summary"] = [*ONE_CORE, *command, "trace", "summary", capture]
         export = ("trace", "export", "--tables", "connections,exchanges", "--out", tables, capture)
-        again = ("sh", "-c", 'rm -rf "$1"; shift; exec "$@"', "sh", tables)
-        commands["command export"] = [*ONE_CORE, *again, *command, *export]
+        commands["command export"] = [*ONE_CORE, *command, *export]
     if shutil.which("tcptrace"):
         commands["tcptrace"] = [*ONE_CORE, "tcptrace", "-l", "-r", "-n", capture]
     timed = alternate(commands, 5 if quick else 11, folder)

@@ -4,12 +4,12 @@
 //! the (modelled) transmit queue refuses a packet. Emulation takes its own time on the machine, so the
 //! tests here run one at a time and judge medians.
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use airperf_record::{ConnectionRow, Options, Row, read};
 use airperf_scenario::Scenario;
+use airperf_tests::skipped;
 use airperf_units::StreamKey;
 
 use crate::valid;
@@ -66,9 +66,7 @@ pub(crate) fn possible(programs: &[&str]) -> bool {
     let needed = |need: &airperf_emu::Need| need.required || programs.contains(&need.name);
     let lacking: Vec<_> = airperf_emu::probe().into_iter().filter(|need| needed(need) && !need.ok).collect();
     for need in &lacking {
-        // Past the harness's capture: a skipped test must be seen.
-        let _ =
-            writeln!(std::io::stderr(), "\nSKIPPED (1 test): {}: {}; {}", need.name, need.why, need.remedy);
+        skipped(&format!("{}: {}; {}", need.name, need.why, need.remedy));
     }
     lacking.is_empty()
 }

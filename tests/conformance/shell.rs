@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use airperf_emu::{DirectionReport, ShellReport, shell};
 use airperf_scenario::Scenario;
+use airperf_tests::skipped;
 
 use crate::kernel_tcp::turn;
 
@@ -49,7 +50,7 @@ fn inside(name: &str) -> bool {
     let lacks = |program: &str| Command::new(program).arg("--version").output().is_err();
     let can = Command::new("unshare").args(["--net", "--", "test", "-c", "/dev/net/tun"]).output();
     if lacks("iperf3") || !can.is_ok_and(|done| done.status.success()) {
-        eprintln!("SKIPPED {name}: it needs iperf3 (apt-get install iperf3), /dev/net/tun and root");
+        skipped(&format!("{name}: it needs iperf3 (apt-get install iperf3), /dev/net/tun and root"));
         return false;
     }
     let test = std::env::current_exe().unwrap();

@@ -4,7 +4,6 @@
 //! cannot make the comparison: its test is skipped, loudly, if the medium's own timers were late; that the medium or a
 //! program was slow on a punctual machine is a failure.
 
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use airperf_emu::EmuOptions;
 use airperf_record::Manifest;
 use airperf_scenario::Scenario;
+use airperf_tests::skipped;
 use airperf_units::StreamKey;
 
 const ATTEMPTS: u32 = 4;
@@ -65,9 +65,7 @@ pub(crate) fn emulated(
         }
     }
     assert!(slept, "no run in time, and the machine was not always at fault: {why}");
-    // Past the harness's capture: a skipped test must be seen.
-    let _ =
-        writeln!(std::io::stderr(), "\nSKIPPED (1 test): this machine is late, whatever runs on it: {why}");
+    skipped(&format!("this machine is late, whatever runs on it: {why}"));
     None
 }
 

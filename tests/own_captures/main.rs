@@ -19,7 +19,6 @@ mod retransmissions;
 mod sniffer;
 mod truth;
 
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -28,6 +27,7 @@ use airperf_analyze::capture::{self, Table, TableSet, analyze};
 use airperf_emu::EmuOptions;
 use airperf_record::{Options, Row, read};
 use airperf_scenario::Scenario;
+use airperf_tests::skipped;
 use airperf_units::StreamKey;
 use airperf_wire::container::{Limits, Source};
 use tempfile::TempDir;
@@ -50,9 +50,7 @@ fn emulate(directory: &Path, settings: &[(&str, &str)]) -> bool {
     static TURN: Mutex<()> = Mutex::new(()); // runs are timed: one at a time
     let lacking = airperf_emu::probe().into_iter().find(|need| need.required && !need.ok);
     if let Some(need) = lacking {
-        // Past the harness's capture: a skipped test must be seen.
-        let _ =
-            writeln!(std::io::stderr(), "\nSKIPPED (1 test): {}: {}; {}", need.name, need.why, need.remedy);
+        skipped(&format!("{}: {}; {}", need.name, need.why, need.remedy));
         return false;
     }
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

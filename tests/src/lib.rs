@@ -1,5 +1,12 @@
-//! What the workspace's tests share: ways to load a link.
+//! What the workspace's tests share: ways to load a link, and to say that a test is skipped.
 //!
-//! Leaves out transport: these drive the link contract directly.
+//! Leaves out transport: links are driven by their contract directly.
+
+use std::io::Write;
 
 pub mod saturation;
+
+/// Says, past the harness's capture, why a test is skipped: that must be seen.
+pub fn skipped(why: &str) {
+    let _ = writeln!(std::io::stderr(), "\nSKIPPED (1 test): {why}");
+}
