@@ -140,7 +140,8 @@ proptest! {
     ) {
         let mut script = conversations(seed, connections);
         script.snap = snap;
-        for index in lost {
+        // One packet stays, for what follows to change.
+        for index in lost.iter().take(script.packets.len() - 1) {
             let at = index.index(script.packets.len());
             script.packets.remove(at);
         }
