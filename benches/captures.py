@@ -134,10 +134,10 @@ def measure(folder: Path, figures: Callable[[str], dict[str, float]], *, quick: 
     packets, size = make(capture, figures, 4_000 if quick else 34_000)
     kinds = {"counted": "none", "summary": "summary", "all": "all"}
     commands: dict[str, Sequence[str | Path]] = {}
-    for name, tables in kinds.items():
-        # Bound to its core: what the kernel does for one thread, putting tables on the disk, uses others as well.
-        commands[name] = [*ONE_CORE, BENCH, "capture", capture, tables, "1"]
-        commands[f"{name}, 2 threads"] = [BENCH, "capture", capture, tables, "2"]
+    for name, wanted in kinds.items():
+        # Bound to its core: what the kernel does for one thread, tables on the disk, uses others as well.
+        commands[name] = [*ONE_CORE, BENCH, "capture", capture, wanted, "1"]
+        commands[f"{name}, 2 threads"] = [BENCH, "capture", capture, wanted, "2"]
     tables = folder / "export.tables-0"
     if command := airperf():
         commands["command summary"] = [*ONE_CORE, *command, "trace", "summary", capture]

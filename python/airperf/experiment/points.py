@@ -1,9 +1,9 @@
 """The points of a study: each combination × repetition, checked, named by what it depends on.
 
-Model: key = SHA-256 of schema, engine, testbed, resolved scenario, seed, point, repetition and record
-level. With common random numbers all combinations are point 0, so they share their streams; without, a
-combination's point is a number made of its scenario's identity, so that adding a level moves nobody else's
-streams. Leaves out running them.
+Model: key = SHA-256 of schema, engine, testbed, resolved scenario, seed, point, repetition, record level, and
+the version of a real browser where one takes part. With common random numbers all combinations are point 0,
+so they share their streams; without, a combination's point is a number made of its scenario's identity, so
+that adding a level moves nobody else's streams. Leaves out running them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from airperf.experiment.variants import Repetitions, Variant
 from airperf.files import canonical_json, sha256_text
 from airperf.records import SCHEMA
 from airperf.scenario import Checked, Overrides, check
-from airperf.testbed import engine_id
+from airperf.testbed import browser_taking_part, engine_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,8 @@ class Cell:
             repetition,
             level,
         ]
+        if browser := browser_taking_part(testbed, bool(checked.resolved.get("browser"))):
+            identity.append(browser)
         key = sha256_text(canonical_json(identity))[:16]
         levels = ",".join(f"{choice.factor}={label(choice)}" for choice in self.choices) or "base"
         return Point(

@@ -4,7 +4,7 @@ Every run happens in a worker process, which can be interrupted, limited in time
 the rest.
 """
 
-from airperf.testbed.browse import Browsed, Over, Told, browse, browser_version
+from airperf.testbed.browse import Browsed, Over, Told, browse, browser_taking_part, browser_version
 from airperf.testbed.browser import Wanted
 from airperf.testbed.engine import TESTBEDS, Need, clean, engine_id, lacking, probe, replay, substituted
 from airperf.testbed.host import Hosting, host_for, host_need, host_on_loopback, lacks_namespaces
@@ -35,6 +35,7 @@ __all__ = [
     "Told",
     "Wanted",
     "browse",
+    "browser_taking_part",
     "browser_version",
     "clean",
     "complaints",

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,17 @@ def browser_version() -> str:
     """The browser's own words; ``EnvironmentLacks`` where there is none."""
     done = subprocess.run([chromium(), "--version"], capture_output=True, text=True, check=False)
     return done.stdout.strip() or "Chromium"
+
+
+@cache
+def browser_taking_part(testbed: str, browses: bool) -> str:
+    """Version of the real browser in a run, empty without one: two versions never meet in one mean."""
+    if testbed != "emu" or not browses:
+        return ""
+    try:
+        return browser_version()
+    except EnvironmentLacks:  # said when the run is to start
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,9 @@ import polars as pl
 import pytest
 
 from airperf.experiment.lock import LOCK, start_ticks
-from airperf.testbed import Job, Pool
+from airperf.experiment.points import expand
+from airperf.experiment.study import load_study
+from airperf.testbed import Job, Pool, browser_taking_part
 
 Call = Callable[..., Any]
 Files = Callable[[Path], dict[str, bytes]]
@@ -260,6 +262,31 @@ def test_fault_07_points_of_another_engine_are_made_again_and_never_mixed(
         other = call("experiment", str(small), "--json", "--out", str(out)).json
     assert other["runs"] == first["runs"], "nothing of the first engine was used"
     assert call("experiment", str(small), "--json", "--out", str(out)).json["runs"]["made"] == 0
+
+
+def test_fault_07_loads_of_another_browser_are_made_again_and_never_mixed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = load_study("pam2004")
+
+    def keys(version: str) -> dict[str, set[str]]:
+        browser_taking_part.cache_clear()
+        module = sys.modules["airperf.testbed.browse"]  # the name is that of its function, too
+        monkeypatch.setattr(module, "browser_version", lambda: version)
+        cells, _ = expand(study, ["browser"], quick=True, repetitions=1)
+        found: dict[str, set[str]] = {"sim": set(), "emu": set()}
+        for cell in cells:
+            for testbed in cell.variant.testbeds:
+                found[testbed].add(cell.point(testbed, 0, 1).key)
+        return found
+
+    try:
+        old, new = keys("Chromium 1"), keys("Chromium 2")
+    finally:
+        browser_taking_part.cache_clear()
+    assert old["sim"] == new["sim"]
+    assert old["emu"]
+    assert not old["emu"] & new["emu"]
 
 
 def test_fault_08_an_edited_experiment_makes_what_changed_and_keeps_the_rest(
