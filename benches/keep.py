@@ -34,7 +34,7 @@ def main() -> int:
         assert process.stdout is not None  # noqa: S101 - asked for above
         for line in process.stdout:
             sys.stdout.write(line)
-            row = line.lstrip(".")  # a test runner's dots may stand before it
+            row = line.lstrip(".s")  # a test runner's dots and skips may stand before it
             if row.startswith("|"):
                 rows.append(row)
     if columns:
