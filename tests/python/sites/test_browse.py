@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -203,15 +204,16 @@ def test_ten_loads_of_a_page_of_six_hosts_are_alike(
     words = ["browse", "https://www.cnn.example/", "--site", str(page), "--net", "slow-4g", "--json"]
     words += ["-n", "10", *(["--http1"] if protocol == "HTTP/1.1" else [])]
     words += ["--no-sandbox"] if os.geteuid() == 0 else []
-    for attempt in range(3):
-        code = outcome([*words, "--out", str(tmp_path / f"out{attempt}")])
-        told = json.loads(capfd.readouterr().out)
-        if not told["link"]["why_invalid"]:
-            break
-    else:
-        why = told["link"]["why_invalid"]
-        pytest.skip(f"this machine was too busy, {told['variation']:.1%} is the last that was found: {why}")
-    assert code == 0, told["notes"]
+
+    def load(attempt: int) -> dict[str, Any]:
+        outcome([*words, "--out", str(tmp_path / f"out{attempt}")])
+        told: dict[str, Any] = json.loads(capfd.readouterr().out)
+        return told
+
+    valid = (told for told in map(load, range(3)) if not told["link"]["why_invalid"])
+    told = next(valid, None)
+    if told is None:
+        pytest.skip("this machine was too busy for a valid run in three")
     assert told["load_ms"]["n"] == 10
     ours = told["variation"]
     with capfd.disabled():
