@@ -19,6 +19,10 @@ from airperf.scenario import installed
 
 Har = Callable[..., Path]
 
+real = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+AS_ROOT = ["--no-sandbox"] if os.geteuid() == 0 else []
+"""What Chromium wants to be told by root, and by nobody else."""
+
 
 def request(identity: str, url: str, at: float, **more: object) -> browsing.Event:
     told = {
@@ -143,14 +147,14 @@ def test_a_proxy_is_asked_in_the_network_that_is_here(capfd: pytest.CaptureFixtu
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("namespaces")
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@real
 def test_a_page_is_loaded_over_a_link_that_is_checked(
     har: Har, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
     words = ["browse", "https://www.example.org/", "--site", str(har()), "--net", "slow-4g", "--json"]
     words += ["-n", "2", "--pause", "1", "--no-think", "--out", str(out)]
-    words += ["--no-sandbox"] if os.geteuid() == 0 else []
+    words += AS_ROOT
     code = outcome(words)
     if code == 4:
         pytest.skip("no emulated link can be made here")
@@ -169,13 +173,13 @@ def test_a_page_is_loaded_over_a_link_that_is_checked(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("namespaces")
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@real
 def test_a_page_of_three_origins_is_loaded_and_reported(
     har: Har, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
     words = ["browse", "https://www.example.org/", "--site", str(har()), "-n", "2", "--filmstrip", "--json"]
-    words += ["--no-sandbox"] if os.geteuid() == 0 else []
+    words += AS_ROOT
     code = outcome([*words, "--out", str(out)])
     told = json.loads(capfd.readouterr().out)
     assert code == 0
@@ -193,7 +197,7 @@ def test_a_page_of_three_origins_is_loaded_and_reported(
 
 @pytest.mark.conform
 @pytest.mark.usefixtures("namespaces")
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@real
 @pytest.mark.parametrize("protocol", ["HTTP/1.1", "HTTP/2"])
 def test_ten_loads_of_a_page_of_six_hosts_are_alike(
     protocol: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -203,7 +207,7 @@ def test_ten_loads_of_a_page_of_six_hosts_are_alike(
     page.write_text(text.replace("tls = false", "tls = true"))
     words = ["browse", "https://www.cnn.example/", "--site", str(page), "--net", "slow-4g", "--json"]
     words += ["-n", "10", *(["--http1"] if protocol == "HTTP/1.1" else [])]
-    words += ["--no-sandbox"] if os.geteuid() == 0 else []
+    words += AS_ROOT
 
     def load(attempt: int) -> dict[str, Any]:
         outcome([*words, "--out", str(tmp_path / f"out{attempt}")])
