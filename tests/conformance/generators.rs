@@ -2,9 +2,11 @@
 //! and on the mean response time (issue 4).
 //!
 //! Both load the same Apache over the same emulated link. The response time is taken from the packets of both: from a
-//! connection's SYN to the last octet of the reply, as httperf takes its connection times; and with persistent
-//! connections from each request, as it takes its reply times. Times from *due* are left out: httperf opens
-//! connections at the next tick of its 1 ms timer, and does not say when they were due.
+//! connection's SYN to the last octet of the reply, as httperf takes its connection times, and of further requests from
+//! the last octet of the reply before, when they are due. Not from the request itself: the backoff after a station's last
+//! frame runs while its program wakes up, so that a request which comes later waits less for the air, and the slower
+//! program would seem the faster one. Nor from when a connection was due: httperf opens it at the next tick of its 1 ms
+//! timer, and does not say when that should have been.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -51,15 +53,16 @@ fn seen(client: &str, point: &[(&str, &str)]) -> Option<Seen> {
         connections.map(Result::unwrap).map(|row| (row.connection, row.opened_ns)).collect();
     let rows = read::rows::<ExchangeRow>(&directory.join(ExchangeRow::FILE)).unwrap();
     let rows: Vec<ExchangeRow> = rows.map(Result::unwrap).collect();
-    let took = rows.iter().filter_map(|row| {
-        let began = if row.index == 0 { opened.get(&row.connection).copied() } else { row.sent_ns };
-        Some((row.done_ns? - began?) as f64 / 1e6)
+    let done_of: HashMap<(u64, u32), u64> =
+        rows.iter().filter_map(|row| Some(((row.connection, row.index), row.done_ns?))).collect();
+    let took = done_of.iter().map(|(&(connection, index), done)| {
+        let began = index.checked_sub(1).map_or(opened[&connection], |before| done_of[&(connection, before)]);
+        (done - began) as f64 / 1e6
     });
     let times: Vec<f64> = took.collect();
     // Of as many connections as both open: over the time from the first to the last reply.
-    let done: Vec<u64> = rows.iter().filter_map(|row| row.done_ns).collect();
-    let (first, last) = (done.iter().min().unwrap(), done.iter().max().unwrap());
-    let rate = (done.len() - 1) as f64 / ((last - first) as f64 / 1e9);
+    let (first, last) = (done_of.values().min().unwrap(), done_of.values().max().unwrap());
+    let rate = (done_of.len() - 1) as f64 / ((last - first) as f64 / 1e9);
     assert_eq!(manifest.totals.counts["connections"], manifest.totals.counts["connections_wanted"]);
     Some(Seen { rate, ms: times.iter().sum::<f64>() / times.len() as f64 })
 }
