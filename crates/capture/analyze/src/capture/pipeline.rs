@@ -5,8 +5,9 @@
 //! read, connections that are still there are ended, some at a time, as if by batches of their own. Every
 //! step is done by one thread at a time and in order, so that results do not depend on how many threads there
 //! are. With one thread a batch goes through all steps before the next is read, while it is in the cache. With more,
-//! every other one reads, shows what it read to the front and encodes rows, and the rest follow connections, as far as
-//! there is such work, for what is at hand in one processor's cache is far from another's.
+//! every other one reads and shows what it read to the front, and the rest follow connections and merge, as far as
+//! there is such work; each encodes the rows that it mostly made itself. What is at hand in one processor's cache is far
+//! from another's.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -90,7 +91,7 @@ struct State<'a> {
     groups: Vec<Group>,
     group_count: usize,
     merge: Option<Box<Merge<'a>>>,
-    /// Tables whose rows are encoded by whoever has time, and whether a thread is at it.
+    /// Tables whose rows are encoded by whoever has time, frames before segments, and whether a thread is at it.
     tables: Vec<(Arc<dyn Encode>, bool)>,
     idle: Vec<Arc<Job>>,
     flights: VecDeque<Flight>,
@@ -132,8 +133,10 @@ impl<'a> State<'a> {
         {
             return Some(step);
         }
-        let follows: [Look<'a>; 5] = [Self::merge, Self::follow, Self::front, Self::encode, Self::read];
-        let reads: [Look<'a>; 5] = [Self::front, Self::read, Self::encode, Self::follow, Self::merge];
+        let follows: [Look<'a>; 6] =
+            [Self::encode_own, Self::merge, Self::follow, Self::front, Self::encode, Self::read];
+        let reads: [Look<'a>; 6] =
+            [Self::encode_own, Self::front, Self::read, Self::follow, Self::encode, Self::merge];
         let looks = if self.threads > 1 && thread.is_multiple_of(2) { reads } else { follows };
         looks.into_iter().find_map(|look| look(self, thread))
     }
@@ -195,9 +198,20 @@ impl<'a> State<'a> {
         }
     }
 
+    /// Encodes rows of the table that is this thread's own: frames are made by those that read, segments by the others.
+    fn encode_own(&mut self, thread: usize) -> Option<Step<'a>> {
+        let place = thread.checked_rem(self.tables.len())?;
+        self.encode_of(place)
+    }
+
     fn encode(&mut self, _: usize) -> Option<Step<'a>> {
-        let free = self.tables.iter_mut().enumerate().filter(|(_, (_, busy))| !busy);
-        let (place, (table, busy)) = free.max_by_key(|(_, (table, _))| table.waiting())?;
+        let free = self.tables.iter().enumerate().filter(|(_, (_, busy))| !busy);
+        let (place, _) = free.max_by_key(|(_, (table, _))| table.waiting())?;
+        self.encode_of(place)
+    }
+
+    fn encode_of(&mut self, place: usize) -> Option<Step<'a>> {
+        let (table, busy) = self.tables.get_mut(place).filter(|(_, busy)| !busy)?;
         *busy = table.waiting() > 0;
         busy.then(|| Step::Encode(place, table.clone()))
     }
