@@ -251,6 +251,7 @@ class _Campaign:
             out_dir=str(self.options.out / point.run),
             level=point.level,
             deferred=True,
+            browser=point.browser,
             budget_s=point.duration_s * (1 if point.testbed == "emu" else 10)
             + self.options.emu_budget_slack_s,
         )

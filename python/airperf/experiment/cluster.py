@@ -2,7 +2,8 @@
 
 Model: Dask only carries jobs to machines and files back. There each job is made by a supervised process
 (``testbed.Pool``), so faults 3 and 4 are met as they are here; a lost machine's jobs go to others. Only the
-campaign writes results: workers need no shared disk. A worker of another build makes nothing (fault 7).
+campaign writes results: workers need no shared disk. A worker of another build makes nothing, nor does one
+with another browser what a browser takes part in (fault 7).
 Leaves out securing Dask's connections: whoever reaches a scheduler can run programs on it, so ours listens
 on loopback; for others use Dask's own TLS configuration and ``tls://``.
 """
@@ -22,7 +23,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from airperf.errors import EnvironmentLacks, InputError
-from airperf.testbed import Failed, Interrupts, Job, Outcome, Pool, engine_id
+from airperf.testbed import Failed, Interrupts, Job, Outcome, Pool, browser_taking_part, engine_id
 
 TICK_S = 0.2
 
@@ -37,9 +38,11 @@ def _pool() -> Pool:
 
 def remote(job: Job, engine: str) -> tuple[Outcome, Files]:
     """Makes a run on the machine that this is called on; what came of it, and the files of the run."""
-    if engine_id(job.testbed) != engine:
-        why = f"this worker has {engine_id(job.testbed)}, the experiment is run by {engine}"
-        return Failed(job, "environment", why), {}
+    here = engine_id(job.testbed), browser_taking_part(job.testbed, bool(job.browser))
+    for mine, wanted in zip(here, (engine, job.browser), strict=True):
+        if mine != wanted:
+            why = f"this worker has {mine or 'no browser'}, the experiment is run by {wanted}"
+            return Failed(job, "environment", why), {}
     with tempfile.TemporaryDirectory(prefix="airperf-") as folder:
         run = Path(folder) / "run"
         (outcome,) = _pool().run([replace(job, out_dir=str(run))], Interrupts())

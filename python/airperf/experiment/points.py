@@ -40,6 +40,7 @@ class Point:
     duration_s: float
     disk_bytes: int
     level: str
+    browser: str
     key: str
     run: str
 
@@ -76,7 +77,8 @@ class Cell:
             repetition,
             level,
         ]
-        if browser := browser_taking_part(testbed, bool(checked.resolved.get("browser"))):
+        browser = browser_taking_part(testbed, bool(checked.resolved.get("browser")))
+        if browser:
             identity.append(browser)
         key = sha256_text(canonical_json(identity))[:16]
         levels = ",".join(f"{choice.factor}={label(choice)}" for choice in self.choices) or "base"
@@ -95,6 +97,7 @@ class Cell:
             duration_s=float(checked.estimate["run_seconds"]),
             disk_bytes=int(checked.estimate[f"{level}_bytes"]),
             level=level,
+            browser=browser,
             key=key,
             run=f"runs/{testbed}/{slug(self.choices)}-r{repetition}-{key}",
         )

@@ -27,6 +27,8 @@ class Job:
     """Wall-clock seconds after which the worker is killed."""
     deferred: bool = False
     """Whether whoever asked will put the run on the disk, with many others at once (simulated runs)."""
+    browser: str = ""
+    """Version of the real browser that takes part; empty without one."""
 
     def line(self) -> bytes:
         """The job as the line that a worker reads."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from airperf.testbed import Job
+from airperf.testbed import Job, engine_id
 
 pytest.importorskip("distributed", reason="needs Dask (airperf[cluster])")
 cluster = pytest.importorskip("airperf.experiment.cluster")
@@ -82,6 +82,16 @@ def test_fault_07_a_worker_of_another_engine_makes_nothing(tmp_path: Path) -> No
     outcome, files = cluster.remote(job, "airperf-0 build-another")
     assert (outcome.kind, files) == ("environment", {})
     assert "this worker has airperf-" in outcome.why
+
+
+def test_fault_07_a_worker_with_another_browser_makes_nothing(tmp_path: Path) -> None:
+    """Without a browser on this machine it has none, which is another one, too."""
+    job = Job(
+        "emu", "", "x", (), 1, 0, 0, str(tmp_path / "run"), "summary", 1.0, browser="Chromium 0.1 of long ago"
+    )
+    outcome, files = cluster.remote(job, engine_id("emu"))
+    assert (outcome.kind, files) == ("environment", {})
+    assert "the experiment is run by Chromium 0.1 of long ago" in outcome.why
 
 
 def test_fault_01_files_that_came_back_have_their_name_when_all_are_there(tmp_path: Path) -> None:
