@@ -17,7 +17,7 @@ use airperf_units::StreamKey;
 const ATTEMPTS: u32 = 4;
 
 /// Of all tests together: on a machine that is late for minutes they must still end.
-static AGAIN: AtomicU32 = AtomicU32::new(16);
+static AGAIN: AtomicU32 = AtomicU32::new(8);
 
 /// How late no delivery may be where single transfers of half a second are compared within 3%, whatever 99 of 100 were.
 pub(crate) const PUNCTUAL_US: f64 = 5_000.0;
