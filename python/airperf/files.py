@@ -6,8 +6,6 @@ the Rust crate ``record`` writes in the same way.
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
 import json
 import math
 import os
@@ -42,11 +40,15 @@ def pretty_json(value: Any) -> str:
 
 def sha256_text(text: str) -> str:
     """SHA-256 of ``text`` in UTF-8, in hexadecimal."""
+    import hashlib  # noqa: PLC0415 - loading OpenSSL would take every command some milliseconds
+
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def sha256_file(path: Path) -> str:
     """SHA-256 of a file, read in pieces."""
+    import hashlib  # noqa: PLC0415 - as above
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -62,6 +64,8 @@ def sync_folder(folder: Path) -> None:
 
 def sync_volume(folder: Path) -> None:
     """Puts everything that was written to the volume of ``folder`` on the disk (syncfs(2))."""
+    import ctypes  # noqa: PLC0415 - as above
+
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         if ctypes.CDLL(None, use_errno=True).syncfs(descriptor):

@@ -2,13 +2,14 @@
 //!
 //! The SHA-256 (FIPS 180-4) is computed on the way, so that no file is read again for the manifest.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use sha2::{Digest, Sha256};
+use ring::digest::{Context, SHA256};
 
 use crate::WriteError;
 
@@ -120,13 +121,22 @@ pub struct RunFile {
 }
 
 /// The unbuffered file with its hash, and what it adds to the run's bytes.
-#[derive(Debug)]
 struct Counted {
     file: File,
-    hash: Sha256,
+    hash: Context,
     bytes: u64,
     total: Arc<AtomicU64>,
     failure: Arc<OnceLock<io::ErrorKind>>,
+}
+
+/// Without the hash, which has no text.
+impl fmt::Debug for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counted")
+            .field("file", &self.file)
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Write for Counted {
@@ -153,7 +163,7 @@ impl RunFile {
         let place = Place::new(directory.join(name), budget);
         let file = File::create(&place.path).map_err(|e| place.error("create it", 1, e))?;
         let (total, failure) = (budget.written.clone(), place.failure.clone());
-        let counted = Counted { file, hash: Sha256::new(), bytes: 0, total, failure };
+        let counted = Counted { file, hash: Context::new(&SHA256), bytes: 0, total, failure };
         let sink = BufWriter::with_capacity(BUFFER, counted);
         Ok(Self { name: name.to_owned(), place, sink })
     }
@@ -178,7 +188,7 @@ impl RunFile {
             return Err(self.error(e));
         }
         let Counted { file, hash, bytes, .. } = self.sink.into_parts().0;
-        let entry = FileEntry { name: self.name, rows: None, bytes, sha256: hex(&hash.finalize()) };
+        let entry = FileEntry { name: self.name, rows: None, bytes, sha256: hex(hash.finish().as_ref()) };
         Ok(Written { entry, file, place: self.place })
     }
 }

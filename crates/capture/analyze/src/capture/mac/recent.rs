@@ -5,8 +5,7 @@
 //! [`WINDOW`] numbers count; otherwise only the previous frame. Memory is bounded by keeping two generations of
 //! at most [`MOST_KEYS`] keys: what was not used during one is forgotten.
 
-use std::collections::HashMap;
-
+use ahash::AHashMap;
 use airperf_record::MacAddress;
 
 use super::Heard;
@@ -31,8 +30,8 @@ struct Last {
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recent {
-    young: HashMap<Key, Last>,
-    old: HashMap<Key, Last>,
+    young: AHashMap<Key, Last>,
+    old: AHashMap<Key, Last>,
 }
 
 impl Recent {

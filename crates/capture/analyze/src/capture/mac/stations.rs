@@ -3,9 +3,9 @@
 //! Frames without a transmitter (ACK, CTS) count for nobody, but the answers that a station's frames ask for count as
 //! air it used. Memory is bounded: stations past [`MOST_STATIONS`] have no row, and their frames are counted.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 
+use ahash::AHashMap;
 use airperf_record::MacAddress;
 use airperf_record::capture::StationRow;
 
@@ -32,7 +32,7 @@ struct Station {
 
 /// All stations; see the module.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stations(HashMap<MacAddress, Station>);
+pub(crate) struct Stations(AHashMap<MacAddress, Station>);
 
 impl Stations {
     /// Counts a good frame whose answer takes `answer_ns` with what goes before it; false where its station has no room.
