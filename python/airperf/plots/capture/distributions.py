@@ -61,7 +61,8 @@ def _curve(left: Axes, right: Axes, index: int, label: str, table: pl.DataFrame)
     steps = pl.concat([begin, table])
     left.plot(steps["value"], steps["share"], drawstyle="steps-post", **look)
     positive = table.filter(pl.col("value") > 0)
-    right.plot(positive["value"], positive["longer"], drawstyle="steps-pre", **look)
+    dot = "o" if positive.height == 1 else ""  # of one value there is no line
+    right.plot(positive["value"], positive["longer"], drawstyle="steps-pre", marker=dot, markersize=4, **look)
 
 
 def _wide(axes: Axes) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
+from airperf.analysis.intervals import Floats
 from airperf.plots import style
 
 TIME = "time since the first packet (s)"
@@ -29,17 +30,11 @@ def over_time(table: pl.DataFrame) -> str:
         ):
             axes.set_ylabel(label)
             peak = table[f"peak_{what}"]
+            edges = _edges(table)
             if (peak > table[what] * 1.001).any():
-                axes.fill_between(
-                    table["time_s"], 0, peak, step="mid", color=colour, alpha=0.22, linewidth=0, label="peak"
-                )
-            axes.plot(
-                table["time_s"],
-                table[what],
-                drawstyle="steps-mid",
-                color=colour,
-                linewidth=_width(table),
-                label="mean",
+                axes.stairs(peak, edges, fill=True, color=colour, alpha=0.22, linewidth=0, label="peak")
+            axes.stairs(
+                table[what], edges, baseline=None, color=colour, linewidth=_width(table), label="mean"
             )
             axes.set_ylim(bottom=0)
             axes.margins(x=0)
@@ -58,12 +53,9 @@ def clients_over_time(tables: Mapping[str, pl.DataFrame]) -> str:
             for axes, what, colour in zip(
                 row, ("packets", "mbps"), (style.BLUE, style.VERMILION), strict=True
             ):
-                axes.fill_between(
-                    table["time_s"], table[what], step="mid", color=colour, linewidth=0, alpha=0.35
-                )
-                axes.plot(
-                    table["time_s"], table[what], drawstyle="steps-mid", color=colour, linewidth=_width(table)
-                )
+                edges = _edges(table)
+                axes.stairs(table[what], edges, fill=True, color=colour, linewidth=0, alpha=0.35)
+                axes.stairs(table[what], edges, baseline=None, color=colour, linewidth=_width(table))
                 axes.margins(x=0)
             row[0].set_title(client, fontsize=9)
         for axes, what in zip(grid[0], ("packets", "mbps"), strict=True):
@@ -74,6 +66,12 @@ def clients_over_time(tables: Mapping[str, pl.DataFrame]) -> str:
         for axes in grid[-1]:
             axes.set_xlabel(TIME)
         return style.svg(figure, "clients")
+
+
+def _edges(table: pl.DataFrame) -> Floats:
+    """Where the intervals of rates begin and, last, end, s: one more than there are rates."""
+    middle, half = table["time_s"].to_numpy(), table["length_s"].to_numpy() / 2
+    return np.append(middle - half, (middle + half)[-1:] if middle.size else 0.0)
 
 
 def _width(table: pl.DataFrame) -> float:
