@@ -24,13 +24,13 @@ def over_time(table: pl.DataFrame) -> str:
     with style.look():
         figure = style.figure(4.6)
         upper, lower = figure.subplots(2, 1, sharex=True)
+        edges = _edges(table)
         for axes, what, label, colour in (
             (upper, "packets", "packets/s", style.BLUE),
             (lower, "mbps", "Mbit/s", style.VERMILION),
         ):
             axes.set_ylabel(label)
             peak = table[f"peak_{what}"]
-            edges = _edges(table)
             if (peak > table[what] * 1.001).any():
                 axes.stairs(peak, edges, fill=True, color=colour, alpha=0.22, linewidth=0, label="peak")
             axes.stairs(
@@ -50,10 +50,10 @@ def clients_over_time(tables: Mapping[str, pl.DataFrame]) -> str:
         figure = style.figure(0.6 + 1.05 * len(tables))
         grid = figure.subplots(len(tables), 2, squeeze=False, sharex=True, sharey="col")
         for row, (client, table) in zip(grid, tables.items(), strict=True):
+            edges = _edges(table)
             for axes, what, colour in zip(
                 row, ("packets", "mbps"), (style.BLUE, style.VERMILION), strict=True
             ):
-                edges = _edges(table)
                 axes.stairs(table[what], edges, fill=True, color=colour, linewidth=0, alpha=0.35)
                 axes.stairs(table[what], edges, baseline=None, color=colour, linewidth=_width(table))
                 axes.margins(x=0)

@@ -59,8 +59,6 @@
   function seconds(ns, step) { return (ns / 1e9).toFixed(Math.max(0, Math.min(9, -Math.floor(Math.log10(step / 1e9))))); }
   function span(ns) { return ns >= 1e9 ? (ns / 1e9).toFixed(2) + " s" : ns >= 1e6 ? (ns / 1e6).toFixed(ns >= 1e7 ? 0 : 1) + " ms" : (ns / 1e3).toFixed(0) + " µs"; }
   function octets(v) { return (Math.round(v) || 0).toLocaleString("en"); }
-  // Three digits, but never as a power of ten.
-  function short(v) { return v < 100 ? v.toPrecision(3) : octets(v); }
   function line(x0, y0, x1, y1) { pen.beginPath(); pen.moveTo(x0, y0); pen.lineTo(x1, y1); pen.stroke(); }
   function say(text, x, y, colour, align) { pen.fillStyle = colour; pen.textAlign = align || "left"; pen.fillText(text, x, y); }
 
@@ -173,9 +171,9 @@
       if (r.u[i] !== up && now.rtt.has(i)) slow = Math.max(slow, now.rtt.get(i)[0]);
     }
     pen.strokeStyle = C.rule; pen.lineWidth = 1; line(LEFT, y1, width - RIGHT, y1);
-    say("outstanding (B)", LEFT, y0 - 3, C.sent); say("RTT (ms)", width - RIGHT, y0 - 3, C.ack, "right");
+    say("outstanding (B)", LEFT, y0 - 3, C.sent); say("RTT", width - RIGHT, y0 - 3, C.ack, "right");
     say(octets(most), LEFT - 6, y0 + 8, C.quiet, "right"); say("0", LEFT - 6, y1, C.quiet, "right");
-    say(slow > 1 ? short(slow / 1e6) : "", width - RIGHT + 6, y0 + 8, C.quiet); say("0", width - RIGHT + 6, y1, C.quiet);
+    say(slow > 1 ? span(slow) : "", width - RIGHT + 6, y0 + 8, C.quiet); say("0", width - RIGHT + 6, y1, C.quiet);
     pen.save(); pen.beginPath(); pen.rect(LEFT, y0 - 1, width - LEFT - RIGHT, y1 - y0 + 2); pen.clip();
     pen.strokeStyle = C.sent; pen.lineWidth = 1.2; pen.beginPath();
     let last = null;
