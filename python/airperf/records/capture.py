@@ -13,7 +13,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from html import escape
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -264,6 +263,8 @@ class Capture:
 
     def _repr_html_(self) -> str:
         """The summary for Jupyter: every text escaped, nothing fetched."""
+        from html import escape  # noqa: PLC0415 - only notebooks need it, and each command would load it
+
         parts = [f"<h4>{escape(self.name)}</h4>"]
         for section in sections(self.summary):
             rows = "".join(

@@ -18,7 +18,12 @@ pub struct Limits {
 impl Default for Limits {
     /// 1 TiB, 200 to 1 after 10 MB: a capture of equal frames hardly exceeds 100 to 1, a bomb has 1,000.
     fn default() -> Self {
-        Self { decompressed_bytes: 1 << 40, ratio: 200, ratio_after_bytes: 10_000_000, batch_bytes: 1 << 20 }
+        Self {
+            decompressed_bytes: 1 << 40,
+            ratio: 200,
+            ratio_after_bytes: 10_000_000,
+            batch_bytes: 256 << 10,
+        }
     }
 }
 
