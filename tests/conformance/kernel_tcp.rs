@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use airperf_record::{ConnectionRow, Options, Row, read};
 use airperf_scenario::Scenario;
+use airperf_tests::in_time::PUNCTUAL_US;
 use airperf_tests::skipped;
 use airperf_units::StreamKey;
 
@@ -81,7 +82,7 @@ fn both(overrides: &[(&str, &str)]) -> Option<(Vec<f64>, Vec<f64>)> {
     let folder = tempfile::tempdir().unwrap();
     let sim = folder.path().join("sim");
     airperf_sim::run(&scenario, TEXT, StreamKey::new(1), &sim, Options::default()).unwrap();
-    valid::emulated(&scenario, TEXT, folder.path(), &[], valid::PUNCTUAL_US)?;
+    valid::emulated(&scenario, TEXT, folder.path(), &[], PUNCTUAL_US)?;
     Some((seconds(&sim), seconds(&folder.path().join("run"))))
 }
 

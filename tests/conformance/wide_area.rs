@@ -7,6 +7,7 @@ use std::path::Path;
 
 use airperf_record::{ExchangeRow, Options, Row, read};
 use airperf_scenario::Scenario;
+use airperf_tests::in_time::PUNCTUAL_US;
 use airperf_units::StreamKey;
 
 use crate::kernel_tcp::{possible, turn};
@@ -36,7 +37,7 @@ fn both(name: &str, overrides: &[(&str, &str)]) -> Option<(Vec<f64>, Vec<f64>)> 
     let folder = tempfile::tempdir().unwrap();
     let (sim, key) = (folder.path().join("sim"), StreamKey::new(1));
     airperf_sim::run(&scenario, &text, key, &sim, Options::default()).unwrap();
-    valid::emulated(&scenario, &text, folder.path(), &[], valid::PUNCTUAL_US)?;
+    valid::emulated(&scenario, &text, folder.path(), &[], PUNCTUAL_US)?;
     let emu = folder.path().join("run");
     let replayed = airperf_emu::replay(&emu).unwrap();
     assert_eq!(replayed.first_difference, None, "the arrivals give other frames in virtual time");

@@ -1,9 +1,11 @@
-//! What the workspace's tests share: ways to load a link, and to say that a test is skipped.
+//! What the workspace's tests share: ways to load a link, emulated runs that a machine had time for, and how to say
+//! that a test is skipped.
 //!
 //! Leaves out transport: links are driven by their contract directly.
 
 use std::io::Write;
 
+pub mod in_time;
 pub mod saturation;
 
 /// Says, past the harness's capture, why a test is skipped: that must be seen.
