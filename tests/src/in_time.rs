@@ -23,38 +23,42 @@ pub const PUNCTUAL_US: f64 = 5_000.0;
 /// A program whose processor is away this long in a run may miss the 50 ms in which its connections must open.
 const STOLEN_MS: u64 = 50;
 
-/// The first valid run that `run` made in `directory`, no delivery of which was later than `latest_us`; none, which is
-/// said, where the machine was late each time.
+/// Of an emulated run that was late: how, and what the machine's own timers did meanwhile.
+#[derive(Debug)]
+pub struct Late {
+    /// What came too late.
+    pub why: String,
+    /// What the run's scenario allows of the 99th percentile of lateness.
+    pub limit_p99_us: f64,
+    /// How late timers were, 99th percentile.
+    pub timers_p99_us: f64,
+    /// The most that one was late.
+    pub timers_max_us: f64,
+}
+
+/// What the first run that was in time came to; none, which is said, where the machine was late each time.
 ///
 /// # Errors
 /// Those of `run`.
 ///
 /// # Panics
-/// Where no run is valid, and the machine was not always at fault.
-pub fn in_time<E>(
-    directory: &Path,
-    latest_us: f64,
-    mut run: impl FnMut() -> Result<Manifest, E>,
-) -> Result<Option<Manifest>, E> {
+/// Where no run is in time, and the machine was not always at fault.
+pub fn one_in_time<T, E>(mut run: impl FnMut() -> Result<Result<T, Late>, E>) -> Result<Option<T>, E> {
     let mut slept = true;
     let mut why = String::new();
     for _ in 0..ATTEMPTS {
         let stolen_before = stolen_ms();
-        let manifest = run()?;
-        let lag = manifest.lag.clone().expect("an emulated run says how late it was");
-        if manifest.valid && lag.max_us <= latest_us {
-            return Ok(Some(manifest));
-        }
-        let timers = &manifest.host.as_ref().expect("an emulated run says where it was")["timer_lag_us"];
-        let [p99, max] = ["p99", "max"].map(|name| timers[name].as_f64().expect("a number"));
-        let stolen = stolen_ms() - stolen_before;
-        slept &= p99 > lag.limit_p99_us / 2.0 || max > PUNCTUAL_US || stolen > STOLEN_MS;
+        let late = match run()? {
+            Ok(made) => return Ok(Some(made)),
+            Err(late) => late,
+        };
+        let (p99, max, stolen) = (late.timers_p99_us, late.timers_max_us, stolen_ms() - stolen_before);
+        slept &= p99 > late.limit_p99_us / 2.0 || max > PUNCTUAL_US || stolen > STOLEN_MS;
         why = format!(
-            "{:?}; deliveries at most {:.0} µs late, timers at most {max:.0} µs (p99 {p99:.0} µs), processors away {stolen} ms",
-            manifest.why_invalid, lag.max_us
+            "{}; timers at most {max:.0} µs late (p99 {p99:.0} µs), processors away {stolen} ms",
+            late.why
         );
         eprintln!("AGAIN: {why}");
-        fs::remove_dir_all(directory).expect("a run's directory can be removed");
         if AGAIN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err() {
             break;
         }
@@ -62,6 +66,34 @@ pub fn in_time<E>(
     assert!(slept, "no run in time, and the machine was not always at fault: {why}");
     skipped(&format!("this machine is late, whatever runs on it: {why}"));
     Ok(None)
+}
+
+/// The first valid run that `run` made in `directory`, no delivery of which was later than `latest_us`; as
+/// [`one_in_time`].
+///
+/// # Errors
+/// Those of `run`.
+pub fn in_time<E>(
+    directory: &Path,
+    latest_us: f64,
+    mut run: impl FnMut() -> Result<Manifest, E>,
+) -> Result<Option<Manifest>, E> {
+    one_in_time(|| {
+        let manifest = run()?;
+        let lag = manifest.lag.as_ref().expect("an emulated run says how late it was");
+        if manifest.valid && lag.max_us <= latest_us {
+            return Ok(Ok(manifest));
+        }
+        fs::remove_dir_all(directory).expect("a run's directory can be removed");
+        let timers = &manifest.host.as_ref().expect("an emulated run says where it was")["timer_lag_us"];
+        let us = |name: &str| timers[name].as_f64().expect("a number");
+        Ok(Err(Late {
+            why: format!("{:?}; deliveries at most {:.0} µs late", manifest.why_invalid, lag.max_us),
+            limit_p99_us: lag.limit_p99_us,
+            timers_p99_us: us("p99"),
+            timers_max_us: us("max"),
+        }))
+    })
 }
 
 /// How long the processors of a virtual machine were given to others since it started; see proc_stat(5), "steal".

@@ -18,6 +18,7 @@ from airperf.cli.program import outcome
 from airperf.scenario import installed
 
 Har = Callable[..., Path]
+InTime = Callable[[Callable[[], list[dict[str, Any]]]], list[dict[str, Any]]]
 
 real = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 AS_ROOT = ["--no-sandbox"] if os.geteuid() == 0 else []
@@ -149,23 +150,28 @@ def test_a_proxy_is_asked_in_the_network_that_is_here(capfd: pytest.CaptureFixtu
 @pytest.mark.usefixtures("namespaces")
 @real
 def test_a_page_is_loaded_over_a_link_that_is_checked(
-    har: Har, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    har: Har, tmp_path: Path, capfd: pytest.CaptureFixture[str], in_time: InTime
 ) -> None:
     out = tmp_path / "out"
     words = ["browse", "https://www.example.org/", "--site", str(har()), "--net", "slow-4g", "--json"]
     words += ["-n", "2", "--pause", "1", "--no-think", "--out", str(out)]
     words += AS_ROOT
-    code = outcome(words)
-    if code == 4:
-        pytest.skip("no emulated link can be made here")
-    told = json.loads(capfd.readouterr().out)
-    assert told["load_ms"]["n"] == 2
-    # Four round trips of 150 ms (look-up, TCP, TLS, exchange) for the page, and four for what it embeds.
-    assert told["load_ms"]["mean"] > 1_200
-    [link] = told["link"]["layers"]
+
+    def loaded() -> list[dict[str, Any]]:
+        shutil.rmtree(out, ignore_errors=True)
+        code = outcome(words)
+        if code == 4:
+            pytest.skip("no emulated link can be made here")
+        told = json.loads(capfd.readouterr().out)
+        assert told["load_ms"]["n"] == 2
+        # Four round trips of 150 ms (look-up, TCP, TLS, exchange) for the page, and four for what it embeds.
+        assert told["load_ms"]["mean"] > 1_200
+        assert (code == 3) == bool(told["link"]["why_invalid"]), told["notes"]
+        layers: list[dict[str, Any]] = told["link"]["layers"]
+        return layers
+
+    [link] = in_time(loaded)
     assert link["name"] == "slow-4g"
-    assert abs(link["down"]["delay"]["measured"] - link["down"]["delay"]["stated"]) < 1.5
-    assert (code == 3) == bool(told["link"]["why_invalid"]), told["notes"]
     page = (out / "report.html").read_text()
     assert "Links between browser and servers" in page
     assert "one-way delay" in page

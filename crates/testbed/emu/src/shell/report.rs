@@ -53,6 +53,10 @@ pub struct LayerReport {
     pub lag_max_us: f64,
     /// What the scenario allows of the 99th percentile.
     pub lag_p99_limit_us: f64,
+    /// How late the kernel woke the layer's thread, µs: 99th percentile; `None` where nothing was waited for.
+    pub timer_lag_p99_us: Option<f64>,
+    /// The most.
+    pub timer_lag_max_us: f64,
     /// What the kernel granted the layer's thread.
     pub granted: Granted,
     /// Packets that were not IPv4.
@@ -187,6 +191,8 @@ impl LayerReport {
             lag_p99_us: p99.map(us),
             lag_max_us: us(medium.delivery_lag.max()),
             lag_p99_limit_us: us(limit),
+            timer_lag_p99_us: medium.timer_lag.percentile(0.99).map(us),
+            timer_lag_max_us: us(medium.timer_lag.max()),
             foreign: medium.counters.foreign,
             down: direction(0),
             up: direction(1),
