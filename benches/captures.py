@@ -11,6 +11,7 @@ bound to one core.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -196,6 +197,13 @@ def _ours(capture: Path, wanted: str, threads: int) -> list[str | Path]:
     return [*(ONE_CORE if threads == 1 else ()), BENCH, "capture", capture, wanted, str(threads)]
 
 
+def _twice(capture: Path, wanted: str) -> list[str]:
+    """Two processes at once, each on a core of its own, that have nothing to do with each other."""
+    words = [str(BENCH), "capture", str(capture), wanted, "1"]
+    first, second = (shlex.join(["taskset", "-c", core, *words]) for core in "01")
+    return ["sh", "-c", f"{first} & {second} && wait $!"]
+
+
 def _air(folder: Path, command: Sequence[str | Path], *, quick: bool) -> Path:
     """A capture of 802.11 with radiotap: two million frames of a simulated run, which takes seconds."""
     run = folder / "run"
@@ -242,6 +250,7 @@ def against_peers(folder: Path, *, quick: bool) -> Found:
 def on_two_cores(folder: Path, disk: Path, *, quick: bool) -> Found:
     """Ours on one and two threads in ``folder``, and every table on the ``disk`` besides.
 
+    Beside them two processes that share nothing: what two cores of this machine are worth at that work.
     The capture is shorter than that for the peers and there are more rounds: the moments in which nobody else
     wants one of two cores are short.
     """
@@ -259,9 +268,12 @@ def on_two_cores(folder: Path, disk: Path, *, quick: bool) -> Found:
         for threads in (1, 2)
         if name == "all" or not place
     }
-    timed, peaks = alternate(commands, 5 if quick else 25, folder, disk, most=10 if quick else 75)
+    pairs = {f"{name}, two processes": _twice(capture, wanted) for name, wanted in KINDS.items()}
+    timed, peaks = alternate(commands | pairs, 5 if quick else 25, folder, disk, most=10 if quick else 75)
     capture.unlink()
-    return Found(dict.fromkeys(timed, size), timed, peaks)
+    sizes = dict.fromkeys(commands, size) | dict.fromkeys(pairs, Size(2 * size.packets, 2 * size.bytes))
+    # Of two processes the shell would be looked at.
+    return Found(sizes, timed, {name: peak for name, peak in peaks.items() if name in commands})
 
 
 @dataclass

@@ -176,6 +176,9 @@ def capture_rows(*, quick: bool) -> list[Row]:
     ):
         goal = 1.6 if name in captures.KINDS else None
         row(f"Capture, two threads, {what}", f"{name}, threads: 2", f"{name}, threads: 1", goal, of=two)
+        if goal:
+            # As much as two cores of this machine are worth: threads cannot do more.
+            row(f"Two processes, {what}", f"{name}, two processes", f"{name}, threads: 1", None, of=two)
     for measured in (found, two):
         rows += [
             Row(f"Bytes read, {name}", "MB per wall s", measured.bytes_per_s(name) / 1e6)
