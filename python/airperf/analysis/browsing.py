@@ -59,6 +59,11 @@ class Page:
         """Octets received, headers included."""
         return int(self.requests["bytes"].sum())
 
+    @property
+    def failed(self) -> int:
+        """Requests that came to nothing; with such a load looks shorter than it is."""
+        return self.requests["error"].count()
+
 
 def page(events: Iterable[Event], timing: Mapping[str, float], *, complete: bool) -> Page:
     """One load from what the browser told."""

@@ -194,7 +194,8 @@ def _failed(pages: list[browsing.Page]) -> list[str]:
     """A note on requests that came to nothing, if any did."""
     errors = Counter(error for page in pages for error in page.requests["error"].drop_nulls().to_list())
     said = ", ".join(f"{error} ({count})" for error, count in sorted(errors.items()))
-    return [f"Requests failed, so that loads look shorter than they are: {said}."] if said else []
+    share = f"{sum(page.failed > 0 for page in pages)} of {len(pages)} loads"
+    return [f"Requests failed in {share}, which look shorter than they are: {said}."] if said else []
 
 
 def _print(url: str, sums: browsing.Loads) -> None:
@@ -223,7 +224,13 @@ def _summary(url: str, pages: list[browsing.Page], sums: browsing.Loads) -> dict
         "schema": 1,
         "url": url,
         "loads": [
-            {"load_ms": p.load_ms, "dom_ms": p.dom_ms, "paint_ms": p.paint_ms, "bytes": p.bytes}
+            {
+                "load_ms": p.load_ms,
+                "dom_ms": p.dom_ms,
+                "paint_ms": p.paint_ms,
+                "bytes": p.bytes,
+                "failed": p.failed,
+            }
             for p in pages
         ],
         **{name: shown(getattr(sums, name)) for name in names},

@@ -106,10 +106,14 @@ def test_a_page_that_did_not_come_is_not_complete() -> None:
 
 
 def test_requests_that_failed_are_told_beside_the_load_time() -> None:
+    failures = [event for event in EVENTS if event["method"] == "Network.loadingFailed"]
     page = browsing.page(EVENTS, {}, complete=True)
-    [note] = _failed([page, page])
+    whole = browsing.page([event for event in EVENTS if event not in failures], {}, complete=True)
+    assert (page.failed, whole.failed) == (1, 0)
+    [note] = _failed([page, whole, page])
+    assert note.startswith("Requests failed in 2 of 3 loads, which look shorter")
     assert note.endswith("than they are: net::ERR (2).")
-    assert not _failed([])
+    assert not _failed([whole])
 
 
 def test_the_har_has_the_times_of_the_rows() -> None:
