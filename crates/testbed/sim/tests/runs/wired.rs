@@ -8,7 +8,7 @@ const SECONDS: f64 = 20.0;
 
 /// The scenario of the wired baseline with other values.
 fn totals(overrides: &[(&str, &str)]) -> Totals {
-    let text = include_str!("../../../../scenarios/wired-10mbit.toml");
+    let text = include_str!("../../../../../scenarios/wired-10mbit.toml");
     let overrides = overrides.iter().chain(&[("duration", "20s"), ("drain", "10s")]);
     let overrides: Vec<_> = overrides.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let scenario = Scenario::parse(text, "wired-10mbit", &overrides).unwrap_or_else(|p| panic!("{p}"));

@@ -4,8 +4,8 @@ use airperf_scenario::Scenario;
 use airperf_sim::{Simulated, simulate};
 use airperf_units::{Duration, StreamKey};
 
-const TRANSFER: &str = include_str!("../../../../scenarios/gprs-transfer.toml");
-const FADING: &str = include_str!("../../../../scenarios/gprs-fading.toml");
+const TRANSFER: &str = include_str!("../../../../../scenarios/gprs-transfer.toml");
+const FADING: &str = include_str!("../../../../../scenarios/gprs-fading.toml");
 
 fn run(text: &str, overrides: &[(&str, &str)]) -> Simulated<()> {
     let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();

@@ -99,7 +99,7 @@ fn a_trace_carries_its_bits_and_no_more() {
     let flow = "[[flow]]\nkind = \"udp\"\npacket_size = \"1472B\"\n";
     let run =
         run(&format!("{text}{flow}"), &[("duration", "60s"), ("drain", "0s"), ("link.down.delay", "0s")]);
-    let trace = include_str!("../../../../traces/synthetic-lte.down");
+    let trace = include_str!("../../../../../traces/synthetic-lte.down");
     let most = trace.lines().count() as f64;
     // The first packet waits a fraction of the millisecond; every opportunity after it is used.
     let ours = run.observer.0[0].quality.bytes_delivered as f64 / 1472.0;
