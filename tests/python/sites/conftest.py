@@ -86,7 +86,7 @@ def in_time() -> Callable[[Callable[[], list[Layer]]], list[Layer]]:
     """Runs a command over links until packets that met nobody took the time stated, up to three times.
 
     A link that is off on a punctual machine fails; where its own timers were late, or its processors were
-    given to others, each time, the test is skipped.
+    given to others, each time, the test is skipped: the rule and bounds of tests/src/in_time.rs.
     """
 
     def off(layers: list[Layer]) -> list[float]:
