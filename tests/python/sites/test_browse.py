@@ -176,6 +176,7 @@ def test_a_page_is_loaded_over_a_link_that_is_checked(
 
     [link] = in_time(loaded)
     assert link["name"] == "slow-4g"
+    assert link["down"]["delay"]["stated"] > 75
     page = (out / "report.html").read_text()
     assert "Links between browser and servers" in page
     assert "one-way delay" in page
