@@ -1,8 +1,8 @@
 //! Web and other traffic over access links, generic and driven by traces: closed forms over the whole stack.
 
-use airperf_scenario::Scenario;
-use airperf_sim::{FlowEnded, Observer, Simulated, simulate};
-use airperf_units::{Duration, StreamKey};
+use airperf_sim::{FlowEnded, Observer, Simulated};
+
+use crate::{balanced, scenario};
 
 #[derive(Default)]
 struct Flows(Vec<FlowEnded>);
@@ -14,14 +14,7 @@ impl Observer for Flows {
 }
 
 fn run(text: &str, overrides: &[(&str, &str)]) -> Simulated<Flows> {
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    // Not a file's name but a place in the folder of scenarios, where paths of traces are seen from.
-    let name = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios/test.toml");
-    let scenario = Scenario::parse(text, name, &overrides).unwrap_or_else(|problems| panic!("{problems}"));
-    let run = simulate(&scenario, StreamKey::new(1), Flows::default()).expect("a link");
-    let total: Duration = run.airtime.iter().map(|(_, time)| *time).sum();
-    assert_eq!((total, run.late_arrivals), (scenario.run_time(), 0));
-    run
+    balanced(&scenario(text, overrides), Flows::default())
 }
 
 const GENERIC: &str = r#"

@@ -32,8 +32,7 @@ host_gap_spread = 0.5
     );
     let text =
         if link == WIRED { text.replace("host_gap = \"150us\"\nhost_gap_spread = 0.5\n", "") } else { text };
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    Scenario::parse(&text, "behaviour", &overrides).unwrap_or_else(|problems| panic!("{problems}"))
+    crate::scenario(&text, overrides)
 }
 
 fn totals(link: &str, overrides: &[(&str, &str)]) -> Totals {

@@ -1,10 +1,11 @@
 //! Browsers over the whole stack: closed forms, the whole page whatever the link does, and records that agree.
 
 use airperf_link::StationId;
-use airperf_scenario::Scenario;
-use airperf_sim::{ObjectSeen, Observer, Simulated, simulate};
-use airperf_units::{Duration, StreamKey, Time};
+use airperf_sim::{ObjectSeen, Observer, Simulated};
+use airperf_units::{Duration, Time};
 use airperf_workload::{Ending, Page};
+
+use crate::{balanced, scenario};
 
 #[derive(Default)]
 struct Loads {
@@ -29,14 +30,7 @@ impl Observer for Loads {
 }
 
 fn run(text: &str, overrides: &[(&str, &str)]) -> Simulated<Loads> {
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    // Not a file's name but a place in the folder of scenarios, where paths of pages are seen from.
-    let name = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios/test.toml");
-    let scenario = Scenario::parse(text, name, &overrides).unwrap_or_else(|problems| panic!("{problems}"));
-    let run = simulate(&scenario, StreamKey::new(1), Loads::default()).expect("a link");
-    let total: Duration = run.airtime.iter().map(|(_, time)| *time).sum();
-    assert_eq!((total, run.late_arrivals), (scenario.run_time(), 0));
-    run
+    balanced(&scenario(text, overrides), Loads::default())
 }
 
 fn load_ms(run: &Simulated<Loads>) -> f64 {

@@ -22,7 +22,7 @@ fn scenario(link: &str, seconds: u64, tables: &str) -> Scenario {
         "schema = 1\nname = \"flows\"\nduration = \"{seconds}s\"\ndrain = \"1s\"\nlink = {{ {link} }}\n\
          tcp = {{ profile = \"linux-2.4.18\" }}\n{tables}"
     );
-    Scenario::parse(&text, "flows", &[]).unwrap_or_else(|problems| panic!("{problems}"))
+    crate::scenario(&text, &[])
 }
 
 fn run(link: &str, seconds: u64, tables: &str) -> Simulated<Flows> {

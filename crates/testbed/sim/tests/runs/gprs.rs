@@ -1,19 +1,14 @@
 //! Files over GPRS: a transaction block by block, and what loss and its remedies do to a transfer.
 
-use airperf_scenario::Scenario;
-use airperf_sim::{Simulated, simulate};
-use airperf_units::{Duration, StreamKey};
+use airperf_sim::Simulated;
+
+use crate::{balanced, scenario};
 
 const TRANSFER: &str = include_str!("../../../../../scenarios/gprs-transfer.toml");
 const FADING: &str = include_str!("../../../../../scenarios/gprs-fading.toml");
 
 fn run(text: &str, overrides: &[(&str, &str)]) -> Simulated<()> {
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let scenario = Scenario::parse(text, "gprs", &overrides).unwrap_or_else(|problems| panic!("{problems}"));
-    let run = simulate(&scenario, StreamKey::new(1), ()).expect("a link");
-    let total: Duration = run.airtime.iter().map(|(_, time)| *time).sum();
-    assert_eq!((total, run.late_arrivals), (scenario.run_time(), 0));
-    run
+    balanced(&scenario(text, overrides), ())
 }
 
 fn response_s(run: &Simulated<()>) -> f64 {

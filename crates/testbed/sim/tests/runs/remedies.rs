@@ -1,8 +1,9 @@
 //! The study's remedies in the whole stack: back-pressure, shared congestion state, admission control.
 
-use airperf_scenario::Scenario;
-use airperf_sim::{Ended, Observer, Opened, Simulated, simulate};
-use airperf_units::{Duration, StreamKey, Time};
+use airperf_sim::{Ended, Observer, Opened, Simulated};
+use airperf_units::Time;
+
+use crate::{balanced, scenario};
 
 const SCENARIO: &str = r#"
 schema = 1
@@ -40,14 +41,9 @@ impl Observer for Ends {
 
 /// A run with these settings; every connection of it ends once and airtime adds up, whatever they are.
 fn run(settings: &[(&str, &str)]) -> Simulated<Ends> {
-    let settings: Vec<_> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let scenario =
-        Scenario::parse(SCENARIO, "remedies", &settings).unwrap_or_else(|problems| panic!("{problems}"));
-    let mut run = simulate(&scenario, StreamKey::new(1), Ends::default()).expect("a link");
+    let mut run = balanced(&scenario(SCENARIO, settings), Ends::default());
     run.observer.ended.sort_unstable();
     assert_eq!(run.observer.ended, (0..run.observer.opened).collect::<Vec<_>>(), "{settings:?}");
-    let total: Duration = run.airtime.iter().map(|(_, time)| *time).sum();
-    assert_eq!(total, scenario.run_time());
     run
 }
 

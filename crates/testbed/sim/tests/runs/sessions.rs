@@ -3,10 +3,11 @@
 
 use airperf_http::{Ask, Exchange, Failure};
 use airperf_link::StationId;
-use airperf_scenario::Scenario;
 use airperf_sim::{Ended, Observer, Simulated, simulate};
 use airperf_units::{StreamKey, Time};
 use airperf_workload::{Ending, Page};
+
+use crate::scenario;
 
 const BASE: &str = r#"
 schema = 1
@@ -51,10 +52,7 @@ impl Observer for Log {
 
 fn run(client: &str, overrides: &[(&str, &str)]) -> Simulated<Log> {
     let text = format!("{BASE}[[client]]\n{client}\n");
-    let overrides: Vec<_> = overrides.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let scenario =
-        Scenario::parse(&text, "sessions", &overrides).unwrap_or_else(|problems| panic!("{problems}"));
-    simulate(&scenario, StreamKey::new(1), Log::default()).expect("a link")
+    simulate(&scenario(&text, overrides), StreamKey::new(1), Log::default()).expect("a link")
 }
 
 /// Every request that was written has exactly one outcome, and every connection ends.
@@ -273,8 +271,7 @@ fn same_seed_same_pages_another_seed_others() {
     let client = "kind = \"browse\"\ncount = 10\nsize = \"8KiB\"\nembedded = \"uniform(from 0, to 9)\"\nthink_time = \"exponential(mean 1s)\"\n";
     let pages = |seed| {
         let text = format!("{BASE}[[client]]\n{client}\n");
-        let scenario = Scenario::parse(&text, "sessions", &[]).expect("a good scenario");
-        simulate(&scenario, StreamKey::new(seed), Log::default()).expect("a link").observer.pages
+        simulate(&scenario(&text, &[]), StreamKey::new(seed), Log::default()).expect("a link").observer.pages
     };
     assert_eq!(pages(1), pages(1));
     assert_ne!(pages(1), pages(2));

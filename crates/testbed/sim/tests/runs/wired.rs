@@ -1,8 +1,9 @@
 //! The study's wired baseline, and its experiments 3 and 4 where the network is not what limits.
 
-use airperf_scenario::Scenario;
 use airperf_sim::{Totals, simulate};
 use airperf_units::StreamKey;
+
+use crate::scenario;
 
 const SECONDS: f64 = 20.0;
 
@@ -10,9 +11,8 @@ const SECONDS: f64 = 20.0;
 fn totals(overrides: &[(&str, &str)]) -> Totals {
     let text = include_str!("../../../../../scenarios/wired-10mbit.toml");
     let overrides = overrides.iter().chain(&[("duration", "20s"), ("drain", "10s")]);
-    let overrides: Vec<_> = overrides.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let scenario = Scenario::parse(text, "wired-10mbit", &overrides).unwrap_or_else(|p| panic!("{p}"));
-    simulate(&scenario, StreamKey::new(1), ()).expect("a link").totals
+    let overrides: Vec<_> = overrides.copied().collect();
+    simulate(&scenario(text, &overrides), StreamKey::new(1), ()).expect("a link").totals
 }
 
 fn carried(totals: &Totals) -> f64 {
