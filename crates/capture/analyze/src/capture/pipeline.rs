@@ -7,7 +7,8 @@
 //! are. With one thread a batch goes through all steps before the next is read, while it is in the cache. With more,
 //! every other one reads and shows what it read to the front, and the rest follow connections and merge, as far as
 //! there is such work; each encodes the rows that it mostly made itself. What is at hand in one processor's cache is far
-//! from another's.
+//! from another's: so nobody takes a step of the reading from a thread that is at it, and the batches on their way are
+//! few.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -22,6 +23,8 @@ use super::later::{Encode, MOST_WAITING};
 use super::merge::Merge;
 use super::reader::Reader;
 
+/// Batches on their way beyond one for each thread: who reads may be ahead of who follows.
+const AHEAD: usize = 2;
 /// How long a thread waits before it looks up: so soon an interruption is noticed.
 const LOOK_UP: Duration = Duration::from_millis(50);
 /// How often it looks for work before it sleeps, which takes some hundred microseconds, as a step does: to be woken takes
@@ -120,6 +123,11 @@ enum Step<'a> {
     Encode(usize, Arc<dyn Encode>),
 }
 
+/// Whether a thread, of several, mostly reads: every other one does.
+fn is_reader(thread: usize) -> bool {
+    thread.is_multiple_of(2)
+}
+
 /// A look for a step of one kind, by the thread with this number.
 type Look<'a> = fn(&mut State<'a>, usize) -> Option<Step<'a>>;
 
@@ -137,7 +145,7 @@ impl<'a> State<'a> {
             [Self::encode_own, Self::merge, Self::follow, Self::front, Self::encode, Self::read];
         let reads: [Look<'a>; 6] =
             [Self::encode_own, Self::front, Self::read, Self::follow, Self::encode, Self::merge];
-        let looks = if self.threads > 1 && thread.is_multiple_of(2) { reads } else { follows };
+        let looks = if self.threads > 1 && is_reader(thread) { reads } else { follows };
         looks.into_iter().find_map(|look| look(self, thread))
     }
 
@@ -155,21 +163,26 @@ impl<'a> State<'a> {
         self.flights.pop_front().map(|flight| Step::Merge(merge, flight.job))
     }
 
-    fn front(&mut self, _: usize) -> Option<Step<'a>> {
-        if self.is_held_up() || self.read.is_empty() {
+    fn front(&mut self, thread: usize) -> Option<Step<'a>> {
+        if self.is_held_up() || self.read.is_empty() || self.leaves_reading(thread) {
             return None;
         }
         let front = self.front.take()?;
         self.read.pop_front().map(|job| Step::Take(front, job))
     }
 
-    fn read(&mut self, _: usize) -> Option<Step<'a>> {
-        if self.at_end || self.busy == self.most {
+    fn read(&mut self, thread: usize) -> Option<Step<'a>> {
+        if self.at_end || self.busy == self.most || self.leaves_reading(thread) {
             return None;
         }
         let reader = self.reader.take()?;
         self.busy += 1;
         Some(Step::Read(reader, self.idle.pop().unwrap_or_default()))
+    }
+
+    /// Whether others are at reading, in whose cache everything is that belongs to it.
+    fn leaves_reading(&self, thread: usize) -> bool {
+        !is_reader(thread) && (self.reader.is_none() || self.front.is_none())
     }
 
     fn follow(&mut self, thread: usize) -> Option<Step<'a>> {
@@ -234,34 +247,47 @@ impl<'a> Shared<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does one step, or waits a little for one; false when there will be none.
-    fn work(&self, thread: usize) -> bool {
+    /// Does steps until there will be no more. `look_up` is told of the progress between them and says whether to go on.
+    ///
+    /// A step ends and the next is taken at once: a thread that is at it has the first choice of what comes next.
+    fn work(&self, thread: usize, look_up: &mut dyn FnMut(u64, Option<u64>) -> ControlFlow<()>) {
+        let stop = Stop(self);
         let mut state = self.lock();
-        let Some(step) = state.take(thread) else {
-            if state.is_over() {
-                return false;
-            }
-            let before = self.steps.load(Ordering::Relaxed);
+        loop {
+            let (step, is_over) = (state.take(thread), state.is_over());
+            let (read, of) = state.progress;
+            let steps = self.steps.load(Ordering::Relaxed);
             drop(state);
-            for _ in 0..SPINS {
-                if self.steps.load(Ordering::Relaxed) != before {
-                    return true;
-                }
-                std::hint::spin_loop();
+            if look_up(read, of).is_break() {
+                return;
             }
-            let mut state = self.lock();
-            if self.steps.load(Ordering::Relaxed) == before {
-                state.asleep += 1;
-                let waited = self.changed.wait_timeout(state, LOOK_UP);
-                waited.unwrap_or_else(PoisonError::into_inner).0.asleep -= 1;
+            if is_over {
+                break;
             }
-            return true;
-        };
-        drop(state);
-        let over = Stop(self);
-        self.step(step);
-        std::mem::forget(over);
-        true
+            state = match step {
+                Some(step) => self.step(step),
+                None => self.wait(steps),
+            };
+        }
+        std::mem::forget(stop);
+    }
+
+    /// The state once more steps are done than these, or after a while.
+    fn wait(&self, steps: usize) -> MutexGuard<'_, State<'a>> {
+        let is_new = || self.steps.load(Ordering::Relaxed) != steps;
+        for _ in 0..SPINS {
+            if is_new() {
+                return self.lock();
+            }
+            std::hint::spin_loop();
+        }
+        let mut state = self.lock();
+        if !is_new() {
+            state.asleep += 1;
+            state = self.changed.wait_timeout(state, LOOK_UP).unwrap_or_else(PoisonError::into_inner).0;
+            state.asleep -= 1;
+        }
+        state
     }
 
     /// The state after a step, which others may wait for.
@@ -274,7 +300,8 @@ impl<'a> Shared<'a> {
         state
     }
 
-    fn step(&self, step: Step<'a>) {
+    /// Does a step; gives the state after it.
+    fn step(&self, step: Step<'a>) -> MutexGuard<'_, State<'a>> {
         match step {
             Step::Read(mut reader, mut job) => {
                 let read = match Arc::get_mut(&mut job) {
@@ -289,6 +316,7 @@ impl<'a> Shared<'a> {
                     Ok(false) => (state.at_end, state.busy) = (true, state.busy - 1),
                     Err(error) => state.failed = Some(error.into()),
                 }
+                state
             }
             Step::Take(mut front, mut job) => {
                 let taken = Arc::get_mut(&mut job).map_or(Ok(()), |job| front.take(&mut job.packets));
@@ -301,6 +329,7 @@ impl<'a> Shared<'a> {
                     }
                     Err(error) => state.failed = Some(error.into()),
                 }
+                state
             }
             Step::Follow(mut group, job) => {
                 group.follow(&job);
@@ -311,6 +340,7 @@ impl<'a> Shared<'a> {
                     flight.left -= 1;
                 }
                 state.groups.push(group);
+                state
             }
             Step::Encode(place, table) => {
                 let encoded = table.encode();
@@ -319,6 +349,7 @@ impl<'a> Shared<'a> {
                 if let Err(error) = encoded {
                     state.failed = Some(error.into());
                 }
+                state
             }
             Step::Merge(mut merge, mut job) => {
                 let (mut merged, mut over) = (Ok(()), false);
@@ -335,17 +366,18 @@ impl<'a> Shared<'a> {
                 if let Err(error) = merged {
                     state.failed = Some(error.into());
                 }
+                state
             }
         }
     }
 }
 
-/// Ends the others' waiting when a step panics.
+/// Ends everybody's work: a step panicked, or somebody said so.
 struct Stop<'s, 'a>(&'s Shared<'a>);
 
 impl Drop for Stop<'_, '_> {
     fn drop(&mut self) {
-        self.0.lock().failed = Some(AnalyzeError::Interrupted);
+        self.0.lock().failed.get_or_insert(AnalyzeError::Interrupted);
         self.0.changed.notify_all();
     }
 }
@@ -383,7 +415,7 @@ pub(crate) fn run<'a>(
             flights: VecDeque::new(),
             first: 0,
             busy: 0,
-            most: if threads == 1 { 1 } else { threads + 1 },
+            most: if threads == 1 { 1 } else { threads + AHEAD },
             threads,
             at_end: false,
             asleep: 0,
@@ -399,24 +431,10 @@ pub(crate) fn run<'a>(
             // A thread that cannot be had is done without.
             let worker = std::thread::Builder::new().name("airperf-analyze".to_owned());
             let shared = &shared;
-            let _ = worker.spawn_scoped(scope, move || while shared.work(thread) {});
+            let work = move || shared.work(thread, &mut |_, _| ControlFlow::Continue(()));
+            let _ = worker.spawn_scoped(scope, work);
         }
-        let mut told = 0;
-        loop {
-            let more = shared.work(0);
-            let now = shared.lock().progress;
-            if more && now.0 == told && threads == 1 {
-                continue;
-            }
-            told = now.0;
-            if progress(now.0, now.1).is_break() {
-                shared.lock().failed = Some(AnalyzeError::Interrupted);
-                shared.changed.notify_all();
-            }
-            if !more {
-                break;
-            }
-        }
+        shared.work(0, progress);
     });
     let state = shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = state.failed {

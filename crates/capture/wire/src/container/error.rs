@@ -22,7 +22,7 @@ impl Default for Limits {
             decompressed_bytes: 1 << 40,
             ratio: 200,
             ratio_after_bytes: 10_000_000,
-            batch_bytes: 256 << 10,
+            batch_bytes: 128 << 10,
         }
     }
 }
