@@ -234,7 +234,7 @@ def against_peers(folder: Path, *, quick: bool) -> Found:
         commands["command export"] = [*ONE_CORE, *command, *export]
     if shutil.which("tcptrace"):
         commands["tcptrace"] = [*ONE_CORE, "tcptrace", "-l", "-r", "-n", capture]
-    timed, peaks = alternate(commands, 5 if quick else 11, *folders)
+    timed, peaks = alternate(commands, 5 if quick else 11, *folders, most=8 if quick else 33)
     if shutil.which("tshark"):
         fields = [word for column in COLUMNS for word in ("-e", column)]
         slow: dict[str, Sequence[str | Path]] = {
