@@ -254,7 +254,9 @@ impl<'a> Shared<'a> {
         let stop = Stop(self);
         let mut state = self.lock();
         loop {
-            let (step, is_over) = (state.take(thread), state.is_over());
+            let step = state.take(thread);
+            // Rows may still wait to be encoded when all else is done.
+            let is_over = step.is_none() && state.is_over();
             let (read, of) = state.progress;
             let steps = self.steps.load(Ordering::Relaxed);
             drop(state);
@@ -302,13 +304,14 @@ impl<'a> Shared<'a> {
 
     /// Does a step; gives the state after it.
     fn step(&self, step: Step<'a>) -> MutexGuard<'_, State<'a>> {
+        let mut state;
         match step {
             Step::Read(mut reader, mut job) => {
                 let read = match Arc::get_mut(&mut job) {
                     Some(job) => reader.read(&mut job.packets.batch),
                     None => Ok(false),
                 };
-                let mut state = self.done();
+                state = self.done();
                 state.progress = reader.progress();
                 state.reader = Some(reader);
                 match read {
@@ -316,11 +319,10 @@ impl<'a> Shared<'a> {
                     Ok(false) => (state.at_end, state.busy) = (true, state.busy - 1),
                     Err(error) => state.failed = Some(error.into()),
                 }
-                state
             }
             Step::Take(mut front, mut job) => {
                 let taken = Arc::get_mut(&mut job).map_or(Ok(()), |job| front.take(&mut job.packets));
-                let mut state = self.done();
+                state = self.done();
                 state.front = Some(front);
                 match taken {
                     Ok(()) => {
@@ -329,27 +331,24 @@ impl<'a> Shared<'a> {
                     }
                     Err(error) => state.failed = Some(error.into()),
                 }
-                state
             }
             Step::Follow(mut group, job) => {
                 group.follow(&job);
                 drop(job);
-                let mut state = self.done();
+                state = self.done();
                 let flight = (group.next - 1 - state.first) as usize;
                 if let Some(flight) = state.flights.get_mut(flight) {
                     flight.left -= 1;
                 }
                 state.groups.push(group);
-                state
             }
             Step::Encode(place, table) => {
                 let encoded = table.encode();
-                let mut state = self.done();
+                state = self.done();
                 state.tables[place].1 = false;
                 if let Err(error) = encoded {
                     state.failed = Some(error.into());
                 }
-                state
             }
             Step::Merge(mut merge, mut job) => {
                 let (mut merged, mut over) = (Ok(()), false);
@@ -358,7 +357,7 @@ impl<'a> Shared<'a> {
                     merged = merge.batch(found.map(|f| f.get_mut().unwrap_or_else(PoisonError::into_inner)));
                     over = job.ends && !*job.ended.get_mut();
                 }
-                let mut state = self.done();
+                state = self.done();
                 state.ended |= over;
                 state.merge = Some(merge);
                 state.idle.push(job);
@@ -366,9 +365,9 @@ impl<'a> Shared<'a> {
                 if let Err(error) = merged {
                     state.failed = Some(error.into());
                 }
-                state
             }
         }
+        state
     }
 }
 
