@@ -136,7 +136,7 @@ fn row(record: &Record, frame: &Frame<'_>, bytes: u32, view: Option<View>) -> Fr
         protected: dot11.map(|dot11| dot11.protected()),
         rate_bps: frame.radio.rate_bps(),
         signal_dbm: frame.radio.signal_dbm.map(f64::from),
-        airtime_ns: frame.airtime().map(|airtime| airtime.total_ns()),
+        airtime_ns: frame.airtime.map(|airtime| airtime.total_ns()),
         acknowledged: dot11.filter(|dot11| dot11.expects_ack()).map(|_| false),
         source: ip.map(|ip| ip.source()),
         destination: ip.map(|ip| ip.destination()),

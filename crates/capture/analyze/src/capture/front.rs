@@ -436,5 +436,5 @@ fn delivered_ns(time_ns: u64, carried: Carried, frame: &Frame<'_>) -> u64 {
     if carried == Carried::Wire {
         return time_ns;
     }
-    time_ns.saturating_add(frame.airtime().map_or(0, |airtime| airtime.total_ns()))
+    time_ns.saturating_add(frame.airtime.map_or(0, |airtime| airtime.total_ns()))
 }

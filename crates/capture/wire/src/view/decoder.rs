@@ -12,6 +12,7 @@ use crate::view::dot11::Dot11;
 use crate::view::fcs::{self, FcsTrial, Trials};
 use crate::view::frame::{Fcs, Frame, Link, Payload};
 use crate::view::layers::{Listener, Walk};
+use crate::view::radio::airtime::airtime;
 use crate::view::radio::{Radio, avs, prism, radiotap};
 use crate::{LinkType, Mac};
 
@@ -32,18 +33,20 @@ impl Decoder {
     /// such frames of each interface only.
     pub fn learn(&mut self, batch: &Batch) {
         for record in batch.records() {
+            let bytes = batch.bytes(record);
             if !is_dot11(record.link)
                 || record.captured < record.original
+                || record.fcs_octets.is_some()
                 || !self.trials.wants(record.interface)
+                || record.link == LinkType::RADIOTAP && radiotap::tells_fcs(bytes)
             {
                 continue;
             }
-            let Some((radio, at)) = radio_header(record.link, batch.bytes(record), &mut Anomalies::default())
-            else {
+            let Some((radio, at)) = radio_header(record.link, bytes, &mut Anomalies::default()) else {
                 continue;
             };
-            if radio.fcs_at_end.is_none() && record.fcs_octets.is_none() {
-                let frame = batch.bytes(record).get(at..).unwrap_or_default();
+            if radio.fcs_at_end.is_none() {
+                let frame = bytes.get(at..).unwrap_or_default();
                 self.trials.add(record.interface, fcs::fits(frame));
             }
         }
@@ -94,8 +97,16 @@ impl Decoder {
             }
             None => short(&mut walk, bytes, Anomaly::Runt),
         }
-        let radio = Radio::default();
-        Frame { bytes, length: record.original, link, radio, fcs, payload, anomalies: walk.anomalies }
+        Frame {
+            bytes,
+            length: record.original,
+            link,
+            radio: Radio::default(),
+            airtime: None,
+            fcs,
+            payload,
+            anomalies: walk.anomalies,
+        }
     }
 
     #[inline(never)]
@@ -123,8 +134,16 @@ impl Decoder {
         if matches!(record.link, LinkType::LINUX_SLL | LinkType::LINUX_SLL2) {
             walk.check_mtu(&payload);
         }
-        let (link, radio) = (Link::None, Radio::default());
-        Frame { bytes, length: record.original, link, radio, fcs, payload, anomalies: walk.anomalies }
+        Frame {
+            bytes,
+            length: record.original,
+            link: Link::None,
+            radio: Radio::default(),
+            airtime: None,
+            fcs,
+            payload,
+            anomalies: walk.anomalies,
+        }
     }
 
     fn dot11<'a, L: Listener<'a>>(&self, record: &Record, bytes: &'a [u8], listener: L) -> Frame<'a> {
@@ -141,8 +160,11 @@ impl Decoder {
         }
         let mut walk = Walk::new(missing, listener);
         walk.anomalies = anomalies;
+        // What was sent always ended in a check sequence, whether or not it was captured.
+        let stripped = if fcs == Fcs::Absent { fcs::OCTETS as u32 } else { 0 };
+        let airtime = airtime(&radio, length.saturating_add(stripped));
         let mut frame =
-            Frame { bytes, length, link: Link::None, radio, fcs, payload: Payload::None, anomalies };
+            Frame { bytes, length, link: Link::None, radio, airtime, fcs, payload: Payload::None, anomalies };
         if header.is_none() {
             short(&mut walk, captured, Anomaly::RadioHeader);
         } else {

@@ -90,7 +90,7 @@ fn radio(f: &mut fmt::Formatter<'_>, frame: &Frame<'_>) -> fmt::Result {
     if let Some(tsft) = radio.tsft_us {
         write!(f, " clock {tsft} us")?;
     }
-    if let Some(airtime) = frame.airtime() {
+    if let Some(airtime) = frame.airtime {
         write!(f, " airtime {} us", airtime.total_ns() as f64 / 1e3)?;
     }
     if let Some(ampdu) = radio.ampdu {

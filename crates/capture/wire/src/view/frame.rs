@@ -7,7 +7,6 @@ use crate::view::amsdu::Amsdu;
 use crate::view::anomaly::Anomalies;
 use crate::view::dot11::Dot11;
 use crate::view::ip::Ip;
-use crate::view::radio::airtime::airtime;
 use crate::view::radio::{Airtime, Radio};
 
 /// A frame as the [`crate::Decoder`] reads it.
@@ -21,6 +20,8 @@ pub struct Frame<'a> {
     pub link: Link<'a>,
     /// What the sniffer's radio tells.
     pub radio: Radio,
+    /// How long it was on the air; `None` where the capture does not tell how it was sent.
+    pub airtime: Option<Airtime>,
     /// State of its check sequence.
     pub fcs: Fcs,
     /// The packet in it.
@@ -103,13 +104,4 @@ pub enum Payload<'a> {
     Other(u16),
     /// Nothing, or nothing that can be read.
     None,
-}
-
-impl Frame<'_> {
-    /// How long the frame was on the air; `None` where the capture does not tell how it was sent.
-    pub fn airtime(&self) -> Option<Airtime> {
-        // What was sent always ended in a check sequence, whether or not it was captured.
-        let stripped = if self.fcs == Fcs::Absent { 4 } else { 0 };
-        airtime(&self.radio, self.length.saturating_add(stripped))
-    }
 }

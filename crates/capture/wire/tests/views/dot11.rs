@@ -215,7 +215,7 @@ fn captures_written_here_are_read_without_a_complaint() {
     let data = shots.frame(3);
     assert_eq!(content(&data), Some((DATA, DATA.len())));
     // 24 octets of header, 8 of LLC and SNAP, 58 of packet, 4 of check sequence at 11 Mbit/s.
-    assert_eq!(data.airtime().map(|a| (a.preamble_ns, a.body_ns)), Some((192_000, 69_000)));
+    assert_eq!(data.airtime.map(|a| (a.preamble_ns, a.body_ns)), Some((192_000, 69_000)));
     assert_eq!((data.radio.data_retries, data.radio.frequency_mhz), (Some(1), Some(2_437)));
-    assert_eq!(shots.frame(4).airtime().map(|a| a.total_ns()), Some(192_000 + 14 * 8_000));
+    assert_eq!(shots.frame(4).airtime.map(|a| a.total_ns()), Some(192_000 + 14 * 8_000));
 }

@@ -216,7 +216,7 @@ fn radio_fields_and_airtimes_are_those_tshark_tells() {
         assert_eq!(row[0], radio.tsft_us.map_or(String::new(), |v| v.to_string()), "{context}");
         if radio.rate_bps().is_none() {
             // Index 9 on one stream of 20 MHz, or three of 160: 802.11ac has none.
-            assert_eq!((&row[1][..], frame.airtime()), ("", None), "{context}");
+            assert_eq!((&row[1][..], frame.airtime), ("", None), "{context}");
             continue;
         }
         let rate: f64 = row[1].parse().unwrap_or_else(|_| panic!("{context}"));
@@ -228,7 +228,7 @@ fn radio_fields_and_airtimes_are_those_tshark_tells() {
         assert_eq!(row[5], text(radio.antenna.map(i64::from)), "{context}");
         assert_eq!(row[6], text(radio.data_retries.map(i64::from)), "{context}");
         assert_eq!((&row[9][..], frame.fcs), ("1", Fcs::Good), "{context}");
-        let airtime = frame.airtime().unwrap_or_else(|| panic!("{context}"));
+        let airtime = frame.airtime.unwrap_or_else(|| panic!("{context}"));
         let [duration, preamble] = [7, 8].map(|n| row[n].parse::<u64>().unwrap_or(0) * 1_000);
         match radio.modulation {
             Modulation::Vht { streams, .. } => {
@@ -248,7 +248,7 @@ fn radio_fields_and_airtimes_are_those_tshark_tells() {
 /// The airtime, in ns, as tshark 4.0 works it out: without the 6 us of quiet after OFDM in the lower band, with 104
 /// carriers in 40 MHz where the standard has 108, and rounded where short guard intervals are filled up to 4 us.
 fn as_tshark_reckons(frame: &Frame<'_>) -> u64 {
-    let airtime = frame.airtime().unwrap();
+    let airtime = frame.airtime.unwrap();
     match frame.radio.modulation {
         Modulation::Dsss { .. } => airtime.total_ns(),
         Modulation::Ht { mcs, width, guard, greenfield, stbc, sounding } => {

@@ -219,7 +219,7 @@ fn airtime_is_that_of_the_standards_formulas() {
     // 1,500 octets with check sequence.
     let of = |header: &[u8]| {
         let shots = Shots::of(LinkType::RADIOTAP, &[[header, &data(&body)].concat()]);
-        shots.frame(0).airtime().map(|a| (a.preamble_ns, a.body_ns))
+        shots.frame(0).airtime.map(|a| (a.preamble_ns, a.body_ns))
     };
     assert_eq!(of(&old(22, 0, 2_437)), Some((192_000, 1_091_000)), "11 Mbit/s, rounded up to 1 us");
     assert_eq!(of(&old(22, 2, 2_437)), Some((96_000, 1_091_000)), "short preamble");

@@ -70,7 +70,7 @@ impl<'a> Heard<'a> {
             noise: frame.fcs == Fcs::Bad,
             bytes: octets,
             carried: carried.min(body),
-            airtime: frame.airtime(),
+            airtime: frame.airtime,
             modulation: frame.radio.modulation,
             frequency_mhz: frame.radio.frequency_mhz,
             signal_dbm: frame.radio.signal_dbm,

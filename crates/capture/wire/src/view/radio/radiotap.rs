@@ -60,6 +60,16 @@ pub(crate) fn parse(bytes: &[u8], anomalies: &mut Anomalies) -> Option<(Radio, u
     Some((radio, length))
 }
 
+/// Whether the header surely tells if the frame ends in a check sequence, which takes no reading of it.
+pub(crate) fn tells_fcs(bytes: &[u8]) -> bool {
+    const FLAGS: u32 = 1 << 1;
+    // With one word of presence bits only the time stands before the flags.
+    const ENOUGH: u16 = 17;
+    let only_word = le32(bytes, 4).filter(|word| word >> ANOTHER_WORD == 0);
+    let length = le16(bytes, 2).filter(|length| *length >= ENOUGH && usize::from(*length) <= bytes.len());
+    length.is_some() && only_word.is_some_and(|word| word & FLAGS != 0)
+}
+
 /// Reads all fields; `None` where one reaches past the header.
 fn fields(header: &[u8], radio: &mut Radio, anomalies: &mut Anomalies) -> Option<()> {
     let mut words = 1;
@@ -74,23 +84,15 @@ fn fields(header: &[u8], radio: &mut Radio, anomalies: &mut Anomalies) -> Option
     let mut ours = true;
     let mut continued = false;
     for word in 0..words {
-        let mut present = le32(header, 4 + 4 * word)?;
+        let present = le32(header, 4 + 4 * word)?;
         let own = present & ((1 << RADIOTAP_NAMESPACE) - 1);
         if ours {
             if own >> TLVS != 0 || continued && own != 0 {
                 // TLVs are the rest of the header; fields beyond the known ones have unknown sizes.
-                present = if continued { 0 } else { own & ((1 << TLVS) - 1) };
-                while present != 0 {
-                    at = field(header, at, present.trailing_zeros(), radio)?;
-                    present &= present - 1;
-                }
-                return Some(());
+                let known = if continued { 0 } else { own & ((1 << TLVS) - 1) };
+                return known_fields(header, at, known, radio).map(|_| ());
             }
-            let mut left = own;
-            while left != 0 {
-                at = field(header, at, left.trailing_zeros(), radio)?;
-                left &= left - 1;
-            }
+            at = known_fields(header, at, own, radio)?;
         }
         continued = present >> RADIOTAP_NAMESPACE & 3 == 0;
         if present >> VENDOR_NAMESPACE & 1 == 1 {
@@ -105,8 +107,22 @@ fn fields(header: &[u8], radio: &mut Radio, anomalies: &mut Anomalies) -> Option
     (at <= header.len()).then_some(())
 }
 
+/// Reads the fields of these bits from `at` on; the place after them.
+fn known_fields(header: &[u8], mut at: usize, present: u32, radio: &mut Radio) -> Option<usize> {
+    // Written out, so that each field's alignment and size are constants in what is compiled.
+    macro_rules! each {
+        ($($bit:literal)*) => {
+            $(if present >> $bit & 1 == 1 {
+                at = field(header, at, $bit, radio)?;
+            })*
+        };
+    }
+    each!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27);
+    Some(at)
+}
+
 /// Reads the field of this bit at or after `at`; the place after it.
-#[inline]
+#[inline(always)]
 fn field(header: &[u8], at: usize, bit: u32, radio: &mut Radio) -> Option<usize> {
     let (align, size) = *FIELDS.get(bit as usize)?;
     // Alignments are powers of two: a mask, for a division takes longer than all the rest of a field.
@@ -251,4 +267,31 @@ fn he(radio: &mut Radio, value: &[u8]) {
         // With STBC there are more training symbols than streams; nothing sends that.
         single_user: known & 3 == 0 && !stbc,
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_header_that_surely_tells_of_check_sequences_does(
+            length in 0_u16..40,
+            present in any::<u32>(),
+            rest in proptest::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let bytes = [&[0, 0][..], &length.to_le_bytes(), &present.to_le_bytes(), &rest].concat();
+            let told = parse(&bytes, &mut Anomalies::default()).and_then(|(radio, _)| radio.fcs_at_end);
+            prop_assert!(!tells_fcs(&bytes) || told.is_some());
+        }
+    }
+
+    #[test]
+    fn most_headers_surely_tell_of_check_sequences() {
+        let of = |present: u8| [&[0, 0, 17, 0, present, 0, 0, 0][..], &[0; 9]].concat();
+        assert!(tells_fcs(&of(0b11)) && tells_fcs(&of(0b10)), "with and without a time before the flags");
+        assert!(!tells_fcs(&of(0b01)) && !tells_fcs(&of(0b11)[..16]), "no flags, and a header that was cut");
+    }
 }
