@@ -12,19 +12,19 @@ use airperf_wire::container::Record;
 use airperf_wire::{Fcs, Frame, Link, PROTOCOL_TCP, Payload, PlainTcp};
 
 use super::mac::View;
-use super::tables::Rows;
+use super::tables::LongTable;
 
 const WAITING: usize = 512;
 
 /// The table of frames being written.
 #[derive(Debug)]
 pub(crate) struct FrameTable {
-    rows: Rows<FrameRow>,
+    rows: LongTable<FrameRow>,
     waiting: VecDeque<FrameRow>,
 }
 
 impl FrameTable {
-    pub(crate) fn new(rows: Rows<FrameRow>) -> Self {
+    pub(crate) fn new(rows: LongTable<FrameRow>) -> Self {
         Self { rows, waiting: VecDeque::with_capacity(WAITING + 1) }
     }
 
@@ -101,7 +101,7 @@ impl FrameTable {
     }
 
     /// Writes the rows that wait and gives the table back.
-    pub(crate) fn finish(mut self) -> Result<Rows<FrameRow>, WriteError> {
+    pub(crate) fn finish(mut self) -> Result<LongTable<FrameRow>, WriteError> {
         self.waiting.into_iter().try_for_each(|row| self.rows.push(row))?;
         Ok(self.rows)
     }

@@ -110,30 +110,25 @@ fn row_of(rows: &mut [SegmentRow], frame: u64) -> Option<&mut SegmentRow> {
     rows.get_mut(at).filter(|row| row.frame == frame)
 }
 
-/// Gives the rows of all shards in order, moving each once, and empties the lists. Those of one shard mostly are
-/// in order; equal keys are of one shard.
+/// Gives the rows of all shards in order. Those of one shard mostly are; equal keys are of one shard.
 fn in_order<'l, T: 'l, K: Ord + Copy>(
     lists: impl IntoIterator<Item = &'l mut Vec<T>>,
     key: impl Fn(&T) -> K,
-    mut give: impl FnMut(T) -> Result<(), WriteError>,
+    mut give: impl FnMut(&T) -> Result<(), WriteError>,
 ) -> Result<(), WriteError> {
-    let mut rows = Vec::with_capacity(SHARDS);
-    for list in lists.into_iter().filter(|list| !list.is_empty()) {
+    let mut left: Vec<(K, &T, &[T])> = Vec::with_capacity(SHARDS);
+    for list in lists {
         if !list.is_sorted_by_key(&key) {
             list.sort_by_cached_key(&key);
         }
-        rows.push(list.drain(..));
+        left.extend(list.split_first().map(|(first, rest)| (key(first), first, rest)));
     }
-    let first = |rows: &std::vec::Drain<'_, T>| rows.as_slice().first().map(&key);
-    let mut firsts: Vec<K> = rows.iter().filter_map(first).collect();
-    while let Some((next, _)) = firsts.iter().enumerate().min_by_key(|(_, first)| **first) {
-        rows[next].next().map_or(Ok(()), &mut give)?;
-        match first(&rows[next]) {
-            Some(first) => firsts[next] = first,
-            None => {
-                firsts.swap_remove(next);
-                rows.swap_remove(next);
-            }
+    while let Some((next, _)) = left.iter().enumerate().min_by_key(|(_, (key, ..))| *key) {
+        let (_, row, rest) = left[next];
+        give(row)?;
+        match rest.split_first() {
+            Some((first, rest)) => left[next] = (key(first), first, rest),
+            None => drop(left.swap_remove(next)),
         }
     }
     Ok(())

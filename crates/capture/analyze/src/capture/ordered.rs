@@ -3,7 +3,7 @@
 //! One thread at a time decodes a batch and shows it here. A frame leaves with a [`Verdict`]: whether what is above
 //! the MAC may see it. Left out: IP fragments and connections, which come after.
 
-use airperf_record::WriteError;
+use airperf_record::{Row, TableWriter, WriteError};
 use airperf_wire::container::Record;
 use airperf_wire::{Anomaly, Fcs, Frame, Link, LinkType, Payload, PlainTcp};
 
@@ -14,7 +14,7 @@ use super::histogram::Histograms;
 use super::mac::{Heard, Mac, View};
 use super::series::AllTraffic;
 use super::summary::Summary;
-use super::tables::{Rows, Table, TableSet};
+use super::tables::{Table, TableSet};
 
 /// Anomalies of frames in their order: name and what it means.
 pub const ANOMALIES: &[(&str, &str)] = &[
@@ -281,11 +281,11 @@ impl Ordered {
     }
 }
 
-fn write<R: airperf_record::Row + Send>(
-    table: &mut Option<Rows<R>>,
+fn write<R: Row>(
+    table: &mut Option<Box<TableWriter<R>>>,
     rows: impl FnOnce() -> Vec<R>,
 ) -> Result<(), WriteError> {
-    table.as_mut().map_or(Ok(()), |table| rows().into_iter().try_for_each(|row| table.push(row)))
+    table.as_mut().map_or(Ok(()), |table| table.extend(&rows()))
 }
 
 /// Whether records of this link type are 802.11 frames, even those that cannot be read.

@@ -73,18 +73,16 @@ impl Table {
     }
 }
 
-/// Where the rows of one table go.
+/// Where the rows of a long table go.
 #[derive(Debug)]
-pub(crate) enum Rows<R: Row> {
-    /// Encoded by whoever gives them, one by one.
-    Here(Box<TableWriter<R>>),
-    /// The same, some at a time.
-    Some(Box<TableWriter<R>>, Vec<R>),
+pub(crate) enum LongTable<R: Row> {
+    /// Encoded by whoever gives them, some at a time.
+    Here(Box<TableWriter<R>>, Vec<R>),
     /// Encoded by whoever has time.
     Later(Arc<Later<R>>, Vec<R>),
 }
 
-impl<R: Row + Send> Rows<R> {
+impl<R: Row + Send> LongTable<R> {
     /// Adds a row.
     ///
     /// # Errors
@@ -92,8 +90,7 @@ impl<R: Row + Send> Rows<R> {
     #[inline]
     pub(crate) fn push(&mut self, row: R) -> Result<(), WriteError> {
         match self {
-            Self::Here(table) => table.push(&row)?,
-            Self::Some(table, rows) => {
+            Self::Here(table, rows) => {
                 rows.push(row);
                 if rows.len() >= AT_ONCE {
                     table.extend(rows)?;
@@ -110,20 +107,18 @@ impl<R: Row + Send> Rows<R> {
         Ok(())
     }
 
-    fn close(self, writer: &mut CaptureWriter) -> Result<(), WriteError> {
-        let table = match self {
-            Self::Here(table) => Some(*table),
-            Self::Some(mut table, rows) => {
+    fn close(self) -> Result<Option<Box<TableWriter<R>>>, WriteError> {
+        match self {
+            Self::Here(mut table, rows) => {
                 table.extend(&rows)?;
-                Some(*table)
+                Ok(Some(table))
             }
             Self::Later(later, mut rows) => {
                 later.give(&mut rows);
                 // Whoever encoded has let go of it.
-                Arc::into_inner(later).map(Later::into_table).transpose()?
+                Ok(Arc::into_inner(later).map(Later::into_table).transpose()?.map(Box::new))
             }
-        };
-        table.map_or(Ok(()), |table| writer.close_table(table))
+        }
     }
 }
 
@@ -132,14 +127,14 @@ impl<R: Row + Send> Rows<R> {
 pub struct TableSet {
     writer: CaptureWriter,
     later: Vec<Arc<dyn Encode>>,
-    pub(crate) connections: Option<Rows<ConnectionRow>>,
-    pub(crate) exchanges: Option<Rows<ExchangeRow>>,
-    pub(crate) frames: Option<Rows<FrameRow>>,
-    pub(crate) segments: Option<Rows<SegmentRow>>,
-    pub(crate) stations: Option<Rows<StationRow>>,
-    pub(crate) series: Option<Rows<SeriesRow>>,
-    pub(crate) histograms: Option<Rows<HistogramRow>>,
-    pub(crate) retransmissions: Option<Rows<RetransmissionRow>>,
+    pub(crate) connections: Option<Box<TableWriter<ConnectionRow>>>,
+    pub(crate) exchanges: Option<Box<TableWriter<ExchangeRow>>>,
+    pub(crate) frames: Option<LongTable<FrameRow>>,
+    pub(crate) segments: Option<LongTable<SegmentRow>>,
+    pub(crate) stations: Option<Box<TableWriter<StationRow>>>,
+    pub(crate) series: Option<Box<TableWriter<SeriesRow>>>,
+    pub(crate) histograms: Option<Box<TableWriter<HistogramRow>>>,
+    pub(crate) retransmissions: Option<Box<TableWriter<RetransmissionRow>>>,
 }
 
 impl TableSet {
@@ -191,17 +186,17 @@ impl TableSet {
     }
 
     /// Adds a connection, if they are wanted; so with the next two.
-    pub(crate) fn connection(&mut self, row: ConnectionRow) -> Result<(), WriteError> {
-        self.connections.as_mut().map_or(Ok(()), |rows| rows.push(row))
+    pub(crate) fn connection(&mut self, row: &ConnectionRow) -> Result<(), WriteError> {
+        self.connections.as_mut().map_or(Ok(()), |table| table.push(row))
     }
 
-    pub(crate) fn exchange(&mut self, row: ExchangeRow) -> Result<(), WriteError> {
-        self.exchanges.as_mut().map_or(Ok(()), |rows| rows.push(row))
+    pub(crate) fn exchange(&mut self, row: &ExchangeRow) -> Result<(), WriteError> {
+        self.exchanges.as_mut().map_or(Ok(()), |table| table.push(row))
     }
 
     #[inline]
-    pub(crate) fn segment(&mut self, row: SegmentRow) -> Result<(), WriteError> {
-        self.segments.as_mut().map_or(Ok(()), |rows| rows.push(row))
+    pub(crate) fn segment(&mut self, row: &SegmentRow) -> Result<(), WriteError> {
+        self.segments.as_mut().map_or(Ok(()), |table| table.push(row.clone()))
     }
 
     /// Ends all tables, writes the manifest and gives the directory its name.
@@ -217,8 +212,8 @@ impl TableSet {
         let mut writer = self.writer;
         end(&mut writer, self.connections)?;
         end(&mut writer, self.exchanges)?;
-        end(&mut writer, self.frames)?;
-        end(&mut writer, self.segments)?;
+        end(&mut writer, self.frames.map(LongTable::close).transpose()?.flatten())?;
+        end(&mut writer, self.segments.map(LongTable::close).transpose()?.flatten())?;
         end(&mut writer, self.stations)?;
         end(&mut writer, self.series)?;
         end(&mut writer, self.histograms)?;
@@ -236,21 +231,21 @@ struct Begin<'b> {
 }
 
 impl Begin<'_> {
-    fn table<R: Row>(&mut self, table: Table) -> Result<Option<Rows<R>>, WriteError> {
+    fn table<R: Row>(&mut self, table: Table) -> Result<Option<Box<TableWriter<R>>>, WriteError> {
         let begun = self.wanted.contains(&table).then(|| self.writer.table()).transpose()?;
-        Ok(begun.map(|table| Rows::Here(Box::new(table))))
+        Ok(begun.map(Box::new))
     }
 
     /// A table with a row for every frame or segment.
-    fn long_table<R: Row + Send>(&mut self, table: Table) -> Result<Option<Rows<R>>, WriteError> {
-        let Some(Rows::Here(table)) = self.table(table)? else { return Ok(None) };
-        let Some(waiting) = &mut self.later else { return Ok(Some(Rows::Some(table, Vec::new()))) };
+    fn long_table<R: Row + Send>(&mut self, table: Table) -> Result<Option<LongTable<R>>, WriteError> {
+        let Some(table) = self.table(table)? else { return Ok(None) };
+        let Some(waiting) = &mut self.later else { return Ok(Some(LongTable::Here(table, Vec::new()))) };
         let later = Arc::new(Later::new(*table));
         waiting.push(later.clone());
-        Ok(Some(Rows::Later(later, Vec::new())))
+        Ok(Some(LongTable::Later(later, Vec::new())))
     }
 }
 
-fn end<R: Row + Send>(writer: &mut CaptureWriter, rows: Option<Rows<R>>) -> Result<(), WriteError> {
-    rows.map_or(Ok(()), |rows| rows.close(writer))
+fn end<R: Row>(writer: &mut CaptureWriter, table: Option<Box<TableWriter<R>>>) -> Result<(), WriteError> {
+    table.map_or(Ok(()), |table| writer.close_table(*table))
 }
