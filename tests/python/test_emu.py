@@ -70,6 +70,17 @@ def test_own_generator_and_proxy_play_their_parts(call: Call, tmp_path: Path) ->
     assert result["completed"] == 60
 
 
+def test_a_user_who_thinks_does_not_wait(call: Call, tmp_path: Path) -> None:
+    session = ("pages=2", "embedded=2", "think_time=300ms", "requests_per_connection=6", "rate=5/s")
+    answer = call(*arguments("out", 3), *[word for key in session for word in ("--set", f"client.{key}")])
+    assert answer.code in {0, 3}, answer.err
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["totals"]["counts"]["exchanges"] > 60
+    seen = answer.json["summary"]["response_ms"]["mean"]
+    told = manifest["host"]["clients"][0]["report"]["times"]["response_ms"]
+    assert seen <= told < seen + 5, "each request is due when its user, or its page, wants it"
+
+
 def start(folder: Path) -> subprocess.Popen[str]:
     """Starts a long emulated run and waits until its programs are at work."""
     process = subprocess.Popen(

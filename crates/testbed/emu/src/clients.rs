@@ -171,8 +171,15 @@ pub(crate) struct ClientReport {
 pub(crate) enum Due {
     /// So long after the first, whenever that was.
     After(Arc<[Duration]>),
-    /// At these instants of the run.
-    At(Arc<[Time]>),
+    /// As its program says of each.
+    Told(Arc<[Opened]>),
+}
+
+/// When a connection that was opened was due, and so each of its exchanges, in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Opened {
+    pub(crate) due: Time,
+    pub(crate) exchanges: Box<[Time]>,
 }
 
 /// All clients of a run.
@@ -327,7 +334,7 @@ impl Clients {
                 Some(Running::Embedded(embedded)) => (Some(embedded.report()), String::new(), offsets()),
                 Some(Running::Generator(generator)) => {
                     let left = generator.report()?;
-                    (left.report, left.text, Some(Due::At(left.due.into())))
+                    (left.report, left.text, Some(Due::Told(left.opened.into())))
                 }
             };
             reports.push(ClientReport {

@@ -5,10 +5,11 @@
 //!
 //! Left out: generating load; that is another testbed's, in a process of its own.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use airperf_record::load::ConnectionRow;
+use airperf_record::load::{ConnectionRow, ExchangeRow};
 use airperf_record::{Row, read};
 use airperf_scenario::{Client, Scenario};
 use airperf_units::{Duration, Time};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use super::httperf::{RECEIVE_BUFFER, Report, Times};
 use super::own::Own;
 use super::{PORT, ProgramError};
+use crate::clients::Opened;
 use crate::isolation::address_of;
 use crate::process::Place;
 use crate::wants::{Each, Page, Request, Want};
@@ -95,8 +97,8 @@ pub(crate) struct Left {
     pub(crate) report: Option<Report>,
     /// Its result.
     pub(crate) text: String,
-    /// When the connections were due that it opened, in the order in which it opened them.
-    pub(crate) due: Vec<Time>,
+    /// The connections that it opened, in that order.
+    pub(crate) opened: Vec<Opened>,
 }
 
 impl Generator {
@@ -140,30 +142,40 @@ impl Generator {
     pub(crate) fn report(mut self) -> Result<Left, ProgramError> {
         if !self.own.ends_within(LAST_WORDS)? {
             self.own.filed.kill();
-            return Ok(Left { report: None, text: self.own.text()?, due: Vec::new() });
+            return Ok(Left { report: None, text: self.own.text()?, opened: Vec::new() });
         }
         let text = self.own.text()?;
         let path = self.own.filed.report.clone();
         let unreadable = |why: String| ProgramError::Report { program: NAME, why, path };
         let result: Value = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
-        let due = opened(&self.folder).map_err(|error| ProgramError::Report {
+        let opened = opened(&self.folder).map_err(|error| ProgramError::Report {
             program: NAME,
             why: error.to_string(),
             path: self.folder.clone(),
         })?;
-        Ok(Left { report: Some(summed(&result)), text, due })
+        Ok(Left { report: Some(summed(&result)), text, opened })
     }
 }
 
-/// When the connections in its table were due, in the order in which they were opened.
-fn opened(folder: &Path) -> Result<Vec<Time>, airperf_record::ReadError> {
+/// The connections in its tables that were opened, in that order.
+fn opened(folder: &Path) -> Result<Vec<Opened>, airperf_record::ReadError> {
+    let mut exchanges: HashMap<u64, Vec<(u32, Time)>> = HashMap::new();
+    for row in read::rows::<ExchangeRow>(&folder.join(ExchangeRow::FILE))? {
+        let row = row?;
+        exchanges.entry(row.connection).or_default().push((row.index, Time::from_ns(row.due_ns)));
+    }
     let mut opened = Vec::new();
     for row in read::rows::<ConnectionRow>(&folder.join(ConnectionRow::FILE))? {
         let row = row?;
-        opened.extend(row.opened_ns.map(|at| (at, row.connection, row.due_ns)));
+        opened.extend(row.opened_ns.map(|at| (at, row.connection, Time::from_ns(row.due_ns))));
     }
     opened.sort_unstable();
-    Ok(opened.into_iter().map(|(.., due)| Time::from_ns(due)).collect())
+    let of = |(_, connection, due)| {
+        let mut exchanges = exchanges.remove(&connection).unwrap_or_default();
+        exchanges.sort_unstable();
+        Opened { due, exchanges: exchanges.into_iter().map(|(_, due)| due).collect() }
+    };
+    Ok(opened.into_iter().map(of).collect())
 }
 
 /// Its result as the totals that every client gives.

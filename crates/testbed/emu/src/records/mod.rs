@@ -85,7 +85,8 @@ pub(crate) struct Records<'a> {
     finished: Sequence<PacketRow>,
     last_queues: Vec<QueueStats>,
     schedules: Schedules,
-    due_of: HashMap<u64, Option<u64>>,
+    /// Station of each connection, and which of that station's it is.
+    places: HashMap<u64, (u16, u64)>,
     last_done: HashMap<u64, u64>,
     next_packet: u64,
     sums: Sums,
@@ -132,7 +133,7 @@ impl<'a> Records<'a> {
             finished: Sequence::default(),
             last_queues: vec![QueueStats::default(); stations],
             schedules,
-            due_of: HashMap::new(),
+            places: HashMap::new(),
             last_done: HashMap::new(),
             next_packet: 0,
             sums: Sums {
@@ -249,10 +250,9 @@ impl<'a> Records<'a> {
     /// A SYN of a connection: the first one says which connection of its client this is.
     fn opened(&mut self, connection: u64, at: Time, from: StationId) {
         let index = self.sums.opened[from.index()];
-        if let Entry::Vacant(entry) = self.due_of.entry(connection) {
-            let due = self.schedules.due(from.0, index);
-            entry.insert(due.map(Time::as_ns));
-            if let Some(due) = due {
+        if let Entry::Vacant(entry) = self.places.entry(connection) {
+            entry.insert((from.0, index));
+            if let Some(due) = self.schedules.connection(from.0, index) {
                 self.sums.schedule_lag.record(at.saturating_since(due));
             }
             self.sums.opened[from.index()] += 1;
@@ -311,13 +311,19 @@ impl<'a> Records<'a> {
         Ok(())
     }
 
+    /// When an exchange was due: as its client says, or with its connection, or when the one before it was done.
+    fn exchange_due(&self, row: &ExchangeRow) -> Option<u64> {
+        let &(station, index) = self.places.get(&row.connection)?;
+        let told = self.schedules.exchange(station, index, row.index);
+        let with = || (row.index == 0).then(|| self.schedules.connection(station, index)).flatten();
+        let due = told.or_else(with).map(Time::as_ns);
+        due.or_else(|| self.last_done.get(&row.connection).copied())
+    }
+
     /// Writes the connections and exchanges whose outcomes have become known.
     fn flows(&mut self) -> Result<(), RecordsError> {
         while let Some(mut row) = self.tracker.next_exchange() {
-            row.due_ns = match row.index {
-                0 => self.due_of.get(&row.connection).copied().flatten(),
-                _ => self.last_done.get(&row.connection).copied(),
-            };
+            row.due_ns = self.exchange_due(&row);
             if let Some(done) = row.done_ns {
                 self.last_done.insert(row.connection, done);
                 self.sums.exchanges += 1;
@@ -331,7 +337,9 @@ impl<'a> Records<'a> {
             }
         }
         while let Some(mut row) = self.tracker.next_connection() {
-            row.due_ns = self.due_of.remove(&row.connection).flatten();
+            let place = self.places.remove(&row.connection);
+            row.due_ns =
+                place.and_then(|(station, index)| self.schedules.connection(station, index)).map(Time::as_ns);
             self.last_done.remove(&row.connection);
             self.sums.connections += 1;
             if let Some(table) = &mut self.connections {

@@ -1,6 +1,7 @@
-//! When connections were due: as their client says, or found from the SYNs it sent.
+//! When connections and exchanges were due: as their client says, or found from the SYNs it sent.
 //!
-//! The generator of ours says when each connection was due that it opened. Of others the schedule is known and not its
+//! The generator of ours says when each connection was due that it opened, and each exchange: only it knows when a
+//! user had thought. Of others the schedule is known and not its
 //! beginning: an open-loop generator opens connection i at its start plus the i-th offset of the schedule, never before, and
 //! sometimes late. So no connection can have been due after it was opened, and the start is the smallest `opened -
 //! offset` of all: one that was opened on time tells it exactly. This takes a pass over all events before records
@@ -56,13 +57,19 @@ impl Schedules {
     }
 
     /// When the `index`-th connection of a station was due; `None` when that is not known.
-    pub(super) fn due(&self, station: u16, index: u64) -> Option<Time> {
+    pub(super) fn connection(&self, station: u16, index: u64) -> Option<Time> {
         let schedule = self.0.get(&station)?;
         let index = usize::try_from(index).ok()?;
         match &schedule.due {
             Due::After(offsets) => Some(schedule.start + *offsets.get(index)?),
-            Due::At(due) => due.get(index).copied(),
+            Due::Told(opened) => Some(opened.get(index)?.due),
         }
+    }
+
+    /// When an exchange, by its place on that connection, was due, as its client says.
+    pub(super) fn exchange(&self, station: u16, index: u64, place: u32) -> Option<Time> {
+        let Due::Told(opened) = &self.0.get(&station)?.due else { return None };
+        opened.get(usize::try_from(index).ok()?)?.exchanges.get(place as usize).copied()
     }
 }
 
