@@ -101,7 +101,7 @@ impl Directory {
         Ok(())
     }
 
-    fn keep(&mut self, written: Written) {
+    pub(crate) fn keep(&mut self, written: Written) {
         self.entries.insert(written.entry.name.clone(), Some(written));
     }
 

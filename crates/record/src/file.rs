@@ -72,7 +72,7 @@ pub(crate) fn free_bytes(directory: &Path) -> io::Result<u64> {
 
 /// What a finished file is: an entry of the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileEntry {
+pub(crate) struct FileEntry {
     /// Name in the run directory.
     pub name: String,
     /// Rows, for a table.
@@ -85,7 +85,7 @@ pub struct FileEntry {
 
 /// A file with all its bytes, which the operating system still has to put on the disk.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub struct Written {
     pub(crate) entry: FileEntry,
     file: File,
     place: Place,

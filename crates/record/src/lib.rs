@@ -29,7 +29,7 @@ mod write;
 pub use address::MacAddress;
 pub use digest::Digest;
 pub use error::{ReadError, WriteError};
-pub use file::{FileEntry, RunFile};
+pub use file::{RunFile, Written};
 pub use manifest::{
     FileInfo, FrameTotals, LagSummary, Level, Manifest, PacketTotals, QueueTotals, ScenarioInfo, StationInfo,
     TableEntry, Testbed, Totals,

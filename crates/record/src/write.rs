@@ -154,7 +154,10 @@ impl<R: Row> TableWriter<R> {
     }
 
     /// Writes what is left and the footer.
-    pub(crate) fn finish(mut self) -> Result<Written, WriteError> {
+    ///
+    /// # Errors
+    /// What the operating system refuses, [`WriteError::DiskFull`] among others.
+    pub fn finish(mut self) -> Result<Written, WriteError> {
         if self.waiting > 0 {
             self.write_batch()?;
         }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::directory::Directory;
+use crate::file::Written;
 use crate::manifest::{FileInfo, TableEntry};
 use crate::{Row, SCHEMA_VERSION, TableWriter, WriteError};
 
@@ -63,12 +64,9 @@ impl CaptureWriter {
         self.directory.table()
     }
 
-    /// Ends a table: its last rows and footer are written.
-    ///
-    /// # Errors
-    /// What the operating system refuses, [`WriteError::DiskFull`] among others.
-    pub fn close_table<R: Row>(&mut self, table: TableWriter<R>) -> Result<(), WriteError> {
-        self.directory.close_table(table)
+    /// Takes a table that was finished, by whatever thread.
+    pub fn keep(&mut self, table: Written) {
+        self.directory.keep(table);
     }
 
     /// Writes the manifest and gives the directory its name.

@@ -103,7 +103,7 @@ fn is_read_back<R: Row>(rows: &[R]) {
     let mut table = writer.table().unwrap();
     // In pieces, as the pipeline gives them.
     rows.chunks(512).for_each(|some| table.extend(some).unwrap());
-    writer.close_table(table).unwrap();
+    writer.keep(table.finish().unwrap());
     writer.finish(Vec::new(), json!({}), json!({})).unwrap();
     let found: Vec<R> = read::rows(&out.join(R::FILE)).unwrap().map(Result::unwrap).collect();
     assert!(found == rows, "{} rows", rows.len());

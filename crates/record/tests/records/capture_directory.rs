@@ -30,7 +30,7 @@ fn begin(out: &Path) -> (CaptureWriter, TableWriter<RetransmissionRow>) {
 }
 
 fn end(mut writer: CaptureWriter, table: TableWriter<RetransmissionRow>) -> CaptureManifest {
-    writer.close_table(table).unwrap();
+    writer.keep(table.finish().unwrap());
     writer.finish(vec!["air.pcapng".into()], json!({"ports": [80]}), json!({"packets": 3})).unwrap()
 }
 
@@ -138,7 +138,7 @@ fn texts_come_back_from_several_row_groups_whether_few_many_or_none() {
     rows[..10].iter().for_each(|row| table.push(row).unwrap());
     table.extend(&rows[10..]).unwrap();
     assert_eq!(table.rows(), 70_003);
-    writer.close_table(table).unwrap();
+    writer.keep(table.finish().unwrap());
     writer.finish(Vec::new(), json!({}), json!({})).unwrap();
     let path = home.path().join("capture").join(FrameRow::FILE);
     let mut read = read::rows::<FrameRow>(&path).unwrap().map(Result::unwrap);
@@ -177,7 +177,7 @@ fn addresses_are_texts_in_the_file_and_come_back() {
     };
     let mut table = writer.table().unwrap();
     table.push(&frame).unwrap();
-    writer.close_table(table).unwrap();
+    writer.keep(table.finish().unwrap());
     writer.finish(Vec::new(), json!({}), json!({})).unwrap();
     let path = home.path().join("capture").join(FrameRow::FILE);
     assert_eq!(read::rows::<FrameRow>(&path).unwrap().next().unwrap().unwrap(), frame);

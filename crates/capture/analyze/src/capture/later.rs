@@ -101,7 +101,7 @@ mod tests {
     ) -> Vec<u8> {
         let mut writer = CaptureWriter::create(&home.join(name), false).unwrap();
         let table = fill(writer.table().unwrap());
-        writer.close_table(table).unwrap();
+        writer.keep(table.finish().unwrap());
         writer.finish(Vec::new(), json!({}), json!({})).unwrap();
         std::fs::read(home.join(name).join(RetransmissionRow::FILE)).unwrap()
     }

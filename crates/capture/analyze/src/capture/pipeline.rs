@@ -25,6 +25,8 @@ use super::reader::Reader;
 
 /// Batches on their way beyond one for each thread: who reads may be ahead of who follows.
 const AHEAD: usize = 2;
+/// The same where who reads has nothing else to do: while the others write a group of rows, no batch is followed.
+const FAR_AHEAD: usize = 16;
 /// How long a thread waits before it looks up: so soon an interruption is noticed.
 const LOOK_UP: Duration = Duration::from_millis(50);
 /// How often it looks for work before it sleeps, which takes some hundred microseconds, as a step does: to be woken takes
@@ -100,7 +102,7 @@ struct State<'a> {
     flights: VecDeque<Flight>,
     /// Number of the first flight.
     first: u64,
-    /// Batches that are somewhere, and the most there may be.
+    /// Batches that are somewhere, and the most there should be.
     busy: usize,
     most: usize,
     threads: usize,
@@ -143,10 +145,17 @@ impl<'a> State<'a> {
         }
         let follows: [Look<'a>; 6] =
             [Self::encode_own, Self::merge, Self::follow, Self::front, Self::encode, Self::read];
-        let reads: [Look<'a>; 6] =
-            [Self::encode_own, Self::front, Self::read, Self::follow, Self::encode, Self::merge];
-        let looks = if self.threads > 1 && is_reader(thread) { reads } else { follows };
-        looks.into_iter().find_map(|look| look(self, thread))
+        let reads: [Look<'a>; 7] = [
+            Self::encode_own,
+            Self::front,
+            Self::read,
+            Self::follow,
+            Self::encode,
+            Self::merge,
+            Self::read_on,
+        ];
+        let looks: &[Look<'a>] = if self.threads > 1 && is_reader(thread) { &reads } else { &follows };
+        looks.iter().find_map(|look| look(self, thread))
     }
 
     /// Whether so many rows wait to be encoded that no more should be made.
@@ -172,7 +181,16 @@ impl<'a> State<'a> {
     }
 
     fn read(&mut self, thread: usize) -> Option<Step<'a>> {
-        if self.at_end || self.busy == self.most || self.leaves_reading(thread) {
+        if self.leaves_reading(thread) { None } else { self.read_up_to(self.most) }
+    }
+
+    fn read_on(&mut self, _: usize) -> Option<Step<'a>> {
+        self.read_up_to(self.most + FAR_AHEAD)
+    }
+
+    /// Reads if fewer batches than `most` are on their way.
+    fn read_up_to(&mut self, most: usize) -> Option<Step<'a>> {
+        if self.at_end || self.busy >= most {
             return None;
         }
         let reader = self.reader.take()?;

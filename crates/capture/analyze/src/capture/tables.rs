@@ -5,13 +5,13 @@
 //! came from. Left out: what is in a row.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use airperf_record::capture::{
     CaptureManifest, CaptureWriter, ConnectionRow, ExchangeRow, FrameRow, HistogramRow, RetransmissionRow,
     SegmentRow, SeriesRow, StationRow,
 };
-use airperf_record::{Row, TableWriter, WriteError};
+use airperf_record::{Row, TableWriter, WriteError, Written};
 use serde_json::Value;
 
 use super::later::{Encode, Later};
@@ -107,16 +107,16 @@ impl<R: Row + Send> LongTable<R> {
         Ok(())
     }
 
-    fn close(self) -> Result<Option<Box<TableWriter<R>>>, WriteError> {
+    fn finish(self) -> Result<Written, WriteError> {
         match self {
             Self::Here(mut table, rows) => {
                 table.extend(&rows)?;
-                Ok(Some(table))
+                table.finish()
             }
             Self::Later(later, mut rows) => {
                 later.give(&mut rows);
-                // Whoever encoded has let go of it.
-                Ok(Arc::into_inner(later).map(Later::into_table).transpose()?.map(Box::new))
+                let later = Arc::into_inner(later).expect("whoever encoded has let go of it");
+                later.into_table()?.finish()
             }
         }
     }
@@ -126,6 +126,7 @@ impl<R: Row + Send> LongTable<R> {
 #[derive(Debug)]
 pub struct TableSet {
     writer: CaptureWriter,
+    threads: usize,
     later: Vec<Arc<dyn Encode>>,
     pub(crate) connections: Option<Box<TableWriter<ConnectionRow>>>,
     pub(crate) exchanges: Option<Box<TableWriter<ExchangeRow>>>,
@@ -162,6 +163,7 @@ impl TableSet {
             histograms: begin.table(Table::Histograms)?,
             retransmissions: begin.table(Table::Retransmissions)?,
             later,
+            threads,
             writer,
         })
     }
@@ -209,15 +211,17 @@ impl TableSet {
         options: Value,
         summary: Value,
     ) -> Result<CaptureManifest, WriteError> {
-        let mut writer = self.writer;
-        end(&mut writer, self.connections)?;
-        end(&mut writer, self.exchanges)?;
-        end(&mut writer, self.frames.map(LongTable::close).transpose()?.flatten())?;
-        end(&mut writer, self.segments.map(LongTable::close).transpose()?.flatten())?;
-        end(&mut writer, self.stations)?;
-        end(&mut writer, self.series)?;
-        end(&mut writer, self.histograms)?;
-        end(&mut writer, self.retransmissions)?;
+        let Self { mut writer, threads, .. } = self;
+        let mut ends: Vec<End> = Vec::new();
+        ends.extend(self.segments.map(|table| Box::new(|| table.finish()) as End));
+        ends.extend(self.frames.map(|table| Box::new(|| table.finish()) as End));
+        ends.extend(self.exchanges.map(end));
+        ends.extend(self.connections.map(end));
+        ends.extend(self.stations.map(end));
+        ends.extend(self.series.map(end));
+        ends.extend(self.histograms.map(end));
+        ends.extend(self.retransmissions.map(end));
+        end_all(ends, threads)?.into_iter().for_each(|table| writer.keep(table));
         writer.finish(sources, options, summary)
     }
 }
@@ -246,6 +250,27 @@ impl Begin<'_> {
     }
 }
 
-fn end<R: Row>(writer: &mut CaptureWriter, table: Option<Box<TableWriter<R>>>) -> Result<(), WriteError> {
-    table.map_or(Ok(()), |table| writer.close_table(*table))
+/// Finishes a table.
+type End = Box<dyn FnOnce() -> Result<Written, WriteError> + Send>;
+
+fn end<R: Row + Send>(table: Box<TableWriter<R>>) -> End {
+    Box::new(|| table.finish())
+}
+
+/// Finishes tables, the longest first: their last rows may be as many as all before.
+fn end_all(ends: Vec<End>, threads: usize) -> Result<Vec<Written>, WriteError> {
+    let threads = threads.min(ends.len());
+    let ends = Mutex::new(ends.into_iter());
+    let next = || ends.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || std::iter::from_fn(next).map(|end| end()).collect::<Result<Vec<_>, _>>();
+    std::thread::scope(|scope| {
+        // A thread that cannot be had is done without.
+        let thread = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..threads).filter_map(thread).collect();
+        let mut written = work()?;
+        for other in others {
+            written.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(written)
+    })
 }

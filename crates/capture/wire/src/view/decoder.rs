@@ -33,13 +33,15 @@ impl Decoder {
     /// such frames of each interface only.
     pub fn learn(&mut self, batch: &Batch) {
         for record in batch.records() {
-            let bytes = batch.bytes(record);
             if !is_dot11(record.link)
                 || record.captured < record.original
                 || record.fcs_octets.is_some()
                 || !self.trials.wants(record.interface)
-                || record.link == LinkType::RADIOTAP && radiotap::tells_fcs(bytes)
             {
+                continue;
+            }
+            let bytes = batch.bytes(record);
+            if record.link == LinkType::RADIOTAP && radiotap::tells_fcs(bytes) {
                 continue;
             }
             let Some((radio, at)) = radio_header(record.link, bytes, &mut Anomalies::default()) else {
