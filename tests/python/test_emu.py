@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from airperf.experiment.lock import start_ticks
@@ -79,6 +80,34 @@ def test_a_user_who_thinks_does_not_wait(call: Call, tmp_path: Path) -> None:
     seen = answer.json["summary"]["response_ms"]["mean"]
     told = manifest["host"]["clients"][0]["report"]["times"]["response_ms"]
     assert seen <= told < seen + 5, "each request is due when its user, or its page, wants it"
+
+
+def test_a_classroom_browses_a_real_server_as_a_simulated_one(call: Call, tmp_path: Path) -> None:
+    """The users want the same pages of both, as far as both have the time for them."""
+    keys = ("client.count=3", "client.think_time=exponential(mean 700ms)", "client.patience=5s")
+    ends = ("duration=6s", "drain=3s", "tcp.profile=linux-6", "record.level=analysis")
+    pages = {}
+    for testbed in ("sim", "emu"):
+        words = [word for setting in (*keys, *ends) for word in ("--set", setting)]
+        answer = call("run", "classroom", "--testbed", testbed, *words, "--out", testbed, "--json")
+        assert answer.code in {0, 3}, answer.err
+        table = pl.read_parquet(tmp_path / testbed / "pages.parquet")
+        assert table["outcome"].is_in(["complete", "unfinished"]).all()
+        pages[testbed] = table.filter(pl.col("outcome") == "complete")
+    both = pages["sim"].join(pages["emu"], on=["client", "session", "page"], suffix="_emu")
+    assert both.height >= 0.8 * max(table.height for table in pages.values()) > 10
+    for column in ("requested", "complete", "cached"):
+        assert (both[column] == both[f"{column}_emu"]).all(), column
+    # Headers are the server's; some of the replies are small.
+    assert (both["response_bytes"] / both["response_bytes_emu"]).is_between(0.9, 1.1).all()
+    emu = pages["emu"]
+    assert (emu["due_ns"] < emu["first_byte_ns"]).all()
+    assert (emu["first_byte_ns"] <= emu["done_ns"]).all()
+    manifest = json.loads((tmp_path / "emu" / "manifest.json").read_text())
+    told = [json.loads((tmp_path / "emu" / f"airperf-load-{n}.json").read_text()) for n in (1, 2, 3)]
+    assert emu.height == sum(client["pages"]["complete"] for client in told)
+    answered = sum(client["statuses"].get("200", 0) for client in told)
+    assert answered == manifest["totals"]["counts"]["exchanges"], "every object is there"
 
 
 def start(folder: Path) -> subprocess.Popen[str]:

@@ -90,7 +90,7 @@ fn the_page_of_captures_says_what_the_files_say() {
 
 #[test]
 fn the_page_of_loads_says_what_the_files_say() {
-    says(LOAD, &page(&[table::<load::ExchangeRow>(), table::<load::ConnectionRow>()]));
+    says(LOAD, &page(&[table::<load::ExchangeRow>(), table::<load::ConnectionRow>(), table::<PageRow>()]));
 }
 
 /// Names and sentences of the anomalies that a layer counts.

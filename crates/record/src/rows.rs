@@ -176,11 +176,11 @@ table! {
 }
 
 table! {
-    /// One page: an object and those it embeds; rows are in the order in which the pages ended. Only runs with clients
-    /// that fetch pages, or with browsers, have this table.
+    /// One page: an object and those it embeds; rows are in the order in which the pages ended, in emulated runs client
+    /// by client. Only runs with clients that fetch pages, or with browsers, have this table.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PageRow in "pages.parquet" {
-        /// Client station.
+        /// Client station; of a live load the client's place in the plan.
         pub client: u16,
         /// Number of the session among the client's, from 0.
         pub session: u64,

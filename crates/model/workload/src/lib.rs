@@ -11,6 +11,7 @@ mod pace;
 mod schedule;
 mod session;
 mod stream;
+mod users;
 
 pub use airperf_units::{ConfigError, Distribution};
 pub use bulk::{Datagram, DatagramConfig, DatagramPace, Datagrams, FlowConfig, FlowKind, RTP_HEADER_BYTES};
@@ -19,3 +20,4 @@ pub use fgn::fractional_noise;
 pub use schedule::{Demand, Schedule};
 pub use session::{Ending, Outcome, Page, Request, Session};
 pub use stream::{Meter, Playout, Quality};
+pub use users::{Draw, Users};

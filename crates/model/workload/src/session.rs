@@ -80,6 +80,18 @@ pub enum Ending {
     Unfinished,
 }
 
+impl Ending {
+    /// Its word in tables of pages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Incomplete => "incomplete",
+            Self::GivenUp => "given_up",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The next page is due at `Session::at`.

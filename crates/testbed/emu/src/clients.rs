@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use airperf_clock::RunClock;
+use airperf_record::PageRow;
 use airperf_scenario::{ClientProgram, Scenario};
 use airperf_units::{Duration, Time};
 use airperf_workload::{ArrivalProcess, Distribution};
@@ -17,7 +18,7 @@ use crate::process::Place;
 use crate::programs::generator::{self, Generator};
 use crate::programs::httperf::{self, Asking, Httperf, Report};
 use crate::programs::{ProgramError, embedded, version};
-use crate::wants::{Each, Want};
+use crate::wants::{self, Each, Want};
 
 /// Connections opened later than this after they were due, at the 99th percentile, were bunched by the machine and not
 /// by the network: several of the study's transactions (10 ms) long.
@@ -48,15 +49,18 @@ impl Kind {
     }
 
     /// What a client wants that this does not do, with the key that says so.
-    fn lacks(self, client: &airperf_scenario::Client, want: &Want) -> Option<(&'static str, &'static str)> {
+    fn lacks(self, client: &airperf_scenario::Client) -> Option<(&'static str, &'static str)> {
         let none = Distribution::Fixed(0);
         let (workload, plan) = (&client.workload, &client.workload.session);
         let generates = self == Self::Generator;
         let (progress, reset) = (client.http.timeout_rule != Default::default(), client.http.abort_resets);
-        let pages = plan.embedded != none;
-        let many = want.most_requests() > plan.requests_per_connection as usize;
         let wants = [
-            (workload.arrivals == ArrivalProcess::Once, "kind", "browse"),
+            (!generates && workload.arrivals == ArrivalProcess::Once, "kind", "browse"),
+            (
+                wants::is_boundless(workload),
+                "think_time",
+                "have users who never think and want objects of random size",
+            ),
             (
                 self == Self::Httperf && !httperf::can(workload.arrivals),
                 "arrivals",
@@ -64,11 +68,9 @@ impl Kind {
             ),
             (!generates && workload.size.fixed().is_none(), "size", "fetch objects of random size"),
             (!generates && workload.upload != none, "upload", "send requests with bodies"),
-            (!generates && pages, "embedded", "fetch pages that embed objects"),
-            (pages && plan.parse_time != none, "parse_time", "wait before it fetches what a page embeds"),
-            (pages && plan.connections > 1, "connections", "fetch a page over several connections"),
+            (!generates && plan.embedded != none, "embedded", "fetch pages that embed objects"),
             (!generates && plan.think_time != none, "think_time", "think between pages"),
-            (plan.patience.is_some(), "patience", "leave a page"),
+            (!generates && plan.patience.is_some(), "patience", "leave a page"),
             (!generates && progress, "timeout_rule", "restart timers"),
             (!generates && reset, "abort", "reset connections"),
             (
@@ -81,8 +83,6 @@ impl Kind {
                 "timeout_rule",
                 "reset without restarting timers; set timeout_rule = \"progress\"",
             ),
-            (!plan.fragile, "kind", "go on after a failure"),
-            (many, "pages", "make sessions of several connections"),
             (!generates && workload.plain().is_none(), "pages", "make such sessions"),
         ];
         wants.into_iter().find(|(wanted, ..)| *wanted).map(|(_, key, what)| (key, what))
@@ -94,7 +94,6 @@ fn kind(
     choice: ClientProgram,
     can_generate: bool,
     client: &airperf_scenario::Client,
-    want: &Want,
 ) -> Result<Kind, ProgramError> {
     let chosen = match choice {
         ClientProgram::Httperf => Kind::Httperf,
@@ -106,17 +105,17 @@ fn kind(
                 (Kind::Generator, can_generate),
                 (Kind::Embedded, true),
             ];
-            let able = |&&(kind, there): &&(Kind, bool)| there && kind.lacks(client, want).is_none();
+            let able = |&&(kind, there): &&(Kind, bool)| there && kind.lacks(client).is_none();
             if let Some((kind, _)) = there.iter().find(able) {
                 return Ok(*kind);
             }
             let (key, what) =
-                Kind::Generator.lacks(client, want).unwrap_or(("kind", "do this without its generator"));
+                Kind::Generator.lacks(client).unwrap_or(("kind", "do this without its generator"));
             return Err(ProgramError::NotYet { what, key });
         }
     };
     let program = chosen.name();
-    match chosen.lacks(client, want) {
+    match chosen.lacks(client) {
         _ if chosen == Kind::Generator && !can_generate => Err(ProgramError::NotTold { program }),
         Some((key, what)) => Err(ProgramError::Unable { program, what, key, chosen: "emu.client_program" }),
         None => Ok(chosen),
@@ -161,6 +160,9 @@ pub(crate) struct ClientReport {
     /// When its connections were due, where that is known.
     #[serde(skip)]
     pub(crate) due: Option<Due>,
+    /// The pages of its users.
+    #[serde(skip)]
+    pub(crate) pages: Vec<PageRow>,
     /// Number of its station.
     #[serde(skip)]
     pub(crate) number: u16,
@@ -179,6 +181,8 @@ pub(crate) enum Due {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Opened {
     pub(crate) due: Time,
+    /// Whether that was its client's schedule: others may have waited for one another.
+    pub(crate) scheduled: bool,
     pub(crate) exchanges: Box<[Time]>,
 }
 
@@ -192,11 +196,11 @@ impl Clients {
         let end = Time::ZERO + scenario.duration;
         let server = scenario.server.station.0;
         let clients = scenario.clients.iter().zip(wants).map(|(client, want)| {
-            let kind = kind(scenario.emu.client_program, can_generate, client, want)?;
+            let kind = kind(scenario.emu.client_program, can_generate, client)?;
             let start = want.due.first().copied().unwrap_or(end);
             let (calls, uri) = match &want.each {
-                Each::Plain { requests, request } => (*requests, request.path.clone()),
-                Each::Sessions(_) => (1, String::new()),
+                Each::Plain { requests, path, .. } => (*requests, path.clone()),
+                Each::Users { .. } => (1, String::new()),
             };
             let asking = Asking {
                 server: address_of(server).to_string(),
@@ -254,9 +258,10 @@ impl Clients {
     /// When one does not listen.
     pub(crate) fn begin(&mut self, scenario: &Scenario, clock: &RunClock) -> Result<(), ProgramError> {
         let zero_ns = clock.monotonic_ns(Time::ZERO);
-        for (client, said) in self.0.iter_mut().zip(&scenario.clients) {
+        for (number, (client, said)) in self.0.iter_mut().zip(&scenario.clients).enumerate() {
             if let Some(Running::Generator(generator)) = &mut client.running {
-                generator.begin(&generator::plan(scenario, said, &client.want, LATEST_SCHEDULE, zero_ns))?;
+                let plan = generator::plan(scenario, said, number, &client.want, LATEST_SCHEDULE, zero_ns);
+                generator.begin(&plan)?;
                 client.started = true;
             }
         }
@@ -324,6 +329,7 @@ impl Clients {
         let mut reports = Vec::new();
         for client in &mut self.0 {
             let offsets = || Some(Due::After(client.asking.offsets.clone()));
+            let mut pages = Vec::new();
             let (report, text, due) = match client.running.take() {
                 None => (None, String::new(), offsets()),
                 Some(Running::Httperf(httperf)) => {
@@ -333,7 +339,8 @@ impl Clients {
                 }
                 Some(Running::Embedded(embedded)) => (Some(embedded.report()), String::new(), offsets()),
                 Some(Running::Generator(generator)) => {
-                    let left = generator.report()?;
+                    let left = generator.report(&client.want.due)?;
+                    pages = left.pages;
                     (left.report, left.text, Some(Due::Told(left.opened.into())))
                 }
             };
@@ -346,6 +353,7 @@ impl Clients {
                 report,
                 text,
                 due,
+                pages,
             });
         }
         Ok(reports)
@@ -360,7 +368,6 @@ pub(crate) fn schedules(reports: &[ClientReport]) -> BTreeMap<u16, Due> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wants;
     use airperf_units::StreamKey;
 
     fn of(keys: &str, can_generate: bool) -> Result<Vec<&'static str>, String> {
@@ -380,13 +387,9 @@ mod tests {
         assert!(of(PLAIN, false).is_ok());
         assert!(of(&format!("{PLAIN}requests_per_connection = 5\n"), false).is_ok());
         for (keys, key) in [
-            ("kind = \"browse\"\nsize = \"1KiB\"\n", "`kind`"),
-            (&format!("{PLAIN}patience = \"1s\"\n"), "`patience`"),
+            ("kind = \"browse\"\nsize = \"exponential(mean 1KiB)\"\n", "`think_time`"),
             (&format!("{PLAIN}timeout_rule = \"progress\"\n"), "`abort`"),
             (&format!("{PLAIN}abort = \"reset\"\n"), "`timeout_rule`"),
-            (&format!("{PLAIN}pages = 3\n"), "`pages`"),
-            (&format!("{PLAIN}embedded = 3\nconnections = 2\n"), "`connections`"),
-            (&format!("{PLAIN}embedded = 3\nparse_time = \"1ms\"\n"), "`parse_time`"),
         ] {
             let told = of(keys, true).expect_err(keys);
             assert!(told.contains(key) && told.contains("simulated testbed"), "{keys}: {told}");
@@ -404,6 +407,10 @@ mod tests {
                 "`think_time`",
             ),
             (&format!("{PLAIN}timeout_rule = \"progress\"\nabort = \"reset\"\n"), "`timeout_rule`"),
+            ("kind = \"browse\"\nsize = \"1KiB\"\n", "`kind`"),
+            (&format!("{PLAIN}patience = \"1s\"\n"), "`patience`"),
+            (&format!("{PLAIN}pages = 3\n"), "`pages`"),
+            (&format!("{PLAIN}embedded = 3\nconnections = 2\nparse_time = \"1ms\"\n"), "`embedded`"),
         ] {
             assert_eq!(of(keys, true), Ok(vec!["airperf-load"]), "{keys}");
             assert!(of(keys, false).is_err(), "{keys}");

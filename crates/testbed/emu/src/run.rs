@@ -219,6 +219,7 @@ pub fn run(
     scenario.files.iter().try_for_each(|file| writer.text(&file.name(), &file.text))?;
     std::fs::remove_file(&spool_path).map_err(file("remove the file of the run's events"))?;
     outcome::write_lag(&mut writer, &medium)?;
+    outcome::write_pages(&mut writer, &programs)?;
     outcome::keep_reports(&mut writer, &programs)?;
     let seen = outcome::Seen { medium, sums, programs, clocks: run.watch.complaints() };
     let manifest = outcome::manifest(scenario, text, key, seen);

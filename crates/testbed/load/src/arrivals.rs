@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use airperf_units::{Duration, StreamKey, Time};
+use airperf_units::{Duration, Time};
 use airperf_workload::{ArrivalProcess, Config, PerSecond, Schedule, Start};
 
 use crate::plan::Plan;
@@ -58,7 +58,7 @@ pub(crate) struct Arrivals {
 impl Arrivals {
     /// Those of a plan; none for a closed loop.
     pub(crate) fn of(plan: &Plan) -> Self {
-        let key = StreamKey::new(plan.seed);
+        let key = plan.key();
         let mut all = Self { clients: Vec::new(), next: BinaryHeap::new() };
         let open = plan.arrivals.as_ref().and_then(|a| Some((a, a.rate()?)));
         let Some((arrivals, rate)) = open else { return all };
@@ -72,7 +72,7 @@ impl Arrivals {
                 client.offset_ns.saturating_add(plan.duration_ns.unwrap_or_else(|| longest(most, rate)));
             let end = end.min(plan.until_ns.unwrap_or(u64::MAX));
             let config = workload(model, rate, client.offset_ns);
-            (Source::Drawn(Schedule::new(config, Time::from_ns(end), &key, index as u64).into()), most)
+            (Source::Drawn(Schedule::new(config, Time::from_ns(end), &key, plan.number(index)).into()), most)
         });
         all.clients = clients.collect();
         (0..all.clients.len()).for_each(|client| all.refill(client as u16));

@@ -2,6 +2,8 @@
 //!
 //! Left out: what came whole; see `receiving`.
 
+use airperf_workload::Outcome as Told;
+
 use crate::connection::Exchange;
 use crate::engine::Engine;
 use crate::plan::TimeoutRule;
@@ -25,7 +27,10 @@ impl Engine<'_> {
         if let Some(visit) = self.slab.get(place).visit {
             self.free_of_visit(place, now, outcome, cause);
             if !self.abandoned {
-                (0..begun).for_each(|i| self.tell(visit, now, false, if i == 0 { partial } else { 0 }));
+                for i in 0..begun {
+                    let response_bytes = if i == 0 { partial } else { 0 };
+                    self.tell(visit, now, Told { complete: false, first_byte: None, response_bytes });
+                }
             }
             return self.serve(visit);
         }

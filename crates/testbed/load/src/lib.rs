@@ -29,13 +29,12 @@ mod run;
 mod sending;
 mod stats;
 mod system;
-mod users;
 mod visits;
 
+pub use airperf_workload::{Draw, Users};
 pub use live::Live;
 pub use plan::{Arrivals, Burst, Client, HttpVersion, Plan, Process, Request, SCHEMA, Target, TimeoutRule};
 pub use progress::Progress;
 pub use result::{Connections, Cpu, Errors, LoadResult, Local, Rate, TimesMs, TimesUs};
 pub use run::{LoadError, run};
 pub use stats::{Bytes, Pages};
-pub use users::{Draw, Users};

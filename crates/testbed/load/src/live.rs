@@ -3,10 +3,8 @@
 //! Left out: arrivals, time-outs and the target, which the caller reads from the scenario itself.
 
 use airperf_units::{Duration, StreamKey, Time};
-use airperf_workload::{Config, Schedule};
+use airperf_workload::{Config, Schedule, Users};
 use serde::Serialize;
-
-use crate::users::Users;
 
 /// Parts of a plan made of a workload; the names are those of [`crate::Plan`] and its [`crate::Client`].
 #[derive(Clone, Debug, PartialEq, Serialize)]

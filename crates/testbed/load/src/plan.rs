@@ -8,10 +8,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use airperf_workload::ArrivalProcess;
+use airperf_units::StreamKey;
+use airperf_workload::{ArrivalProcess, Users};
 use serde::{Deserialize, Serialize};
-
-use crate::users::Users;
 
 /// Version of the plan and of the result.
 pub const SCHEMA: u32 = 1;
@@ -90,6 +89,12 @@ pub struct Plan {
     /// Seed of all random streams.
     #[serde(default = "seed")]
     pub seed: u64,
+    /// Point of an experiment, after which the streams are named too.
+    #[serde(default)]
+    pub point: u64,
+    /// Repetition of that point, likewise.
+    #[serde(default)]
+    pub repetition: u64,
     /// How long after the last arrival to wait for what is under way.
     #[serde(default = "drain")]
     pub drain_ns: u64,
@@ -127,6 +132,9 @@ pub struct Target {
     /// Method of the requests.
     #[serde(default = "get")]
     pub method: String,
+    /// Octets of a request, its body not counted: one that would be shorter has a query of `x` behind its path.
+    #[serde(default)]
+    pub request_bytes: Option<u32>,
 }
 
 impl Target {
@@ -149,6 +157,9 @@ pub struct Client {
     /// How much later than the start its schedule begins.
     #[serde(default)]
     pub offset_ns: u64,
+    /// Its number, after which its random streams are named; `None` for its place in the plan.
+    #[serde(default)]
+    pub number: Option<u64>,
 }
 
 /// When the connections of each client are due.
@@ -301,6 +312,16 @@ impl Plan {
     /// Whether connections are opened by a schedule and not by the end of others.
     pub fn is_open_loop(&self) -> bool {
         self.arrivals.as_ref().is_some_and(|arrivals| arrivals.rate().is_some())
+    }
+
+    /// Names all random streams.
+    pub(crate) const fn key(&self) -> StreamKey {
+        StreamKey { seed: self.seed, point: self.point, repetition: self.repetition }
+    }
+
+    /// The number of a client, by its place.
+    pub(crate) fn number(&self, client: usize) -> u64 {
+        self.clients.get(client).and_then(|client| client.number).unwrap_or(client as u64)
     }
 
     /// Whether what becomes due are sessions.

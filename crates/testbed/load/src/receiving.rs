@@ -4,6 +4,9 @@
 //!
 //! Left out: where a reply ends; see `response`.
 
+use airperf_units::Time;
+use airperf_workload::Outcome as Told;
+
 use crate::connection::Phase;
 use crate::engine::Engine;
 use crate::plan::TimeoutRule;
@@ -108,12 +111,14 @@ impl Engine<'_> {
         let early = connection.unsent as usize == connection.waiting.len();
         let closes = connection.parser.closes || early; // the rest of that request must not follow
         let (session, visit) = (connection.session.is_some(), connection.visit);
-        let bytes = connection.parser.head_bytes + connection.parser.body_bytes;
+        let response_bytes = connection.parser.head_bytes + connection.parser.body_bytes;
+        let first_byte = connection.first_byte_ns.map(Time::from_ns);
         connection.completed += 1;
         connection.step_due_ns = now;
         self.count_completed(place, now);
         if let Some(visit) = visit {
-            return self.completed_of_visit(place, visit, now, closes, bytes);
+            let told = Told { complete: true, first_byte, response_bytes };
+            return self.completed_of_visit(place, visit, now, closes, told);
         }
         let closing = self.closing;
         let connection = self.slab.get(place);

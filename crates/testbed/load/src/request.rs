@@ -84,7 +84,7 @@ impl Requests {
             weights: weights.collect(),
             templates,
             turn: 0,
-            stream: StreamKey::new(plan.seed).stream("paths"),
+            stream: plan.key().stream("paths"),
             sessions: Vec::new(),
             maker: None,
         };
@@ -136,9 +136,10 @@ impl Requests {
 
     /// The `number`-th session of a client whose users are drawn, due at `due_ns`; no page of it begins at `end_ns` or later.
     pub(crate) fn visit(&self, client: u16, number: u64, due_ns: u64, end_ns: u64) -> Option<Session> {
-        let Maker { config, key, .. } = &**self.maker.as_ref()?;
+        let Maker { config, key, plan, .. } = &**self.maker.as_ref()?;
         let demand = Demand { due: Time::from_ns(due_ns), session: number };
-        Some(Session::new(config, Time::from_ns(end_ns), key, u64::from(client), demand))
+        let number = plan.number(usize::from(client));
+        Some(Session::new(config, Time::from_ns(end_ns), key, number, demand))
     }
 
     /// What users want, where they are drawn.
@@ -200,7 +201,7 @@ impl Requests {
 impl Maker {
     fn of(plan: &Plan) -> Option<Self> {
         let config = plan.users.as_ref()?.config(Config::default());
-        Some(Self { plan: plan.clone(), config, key: StreamKey::new(plan.seed), free: Vec::new() })
+        Some(Self { plan: plan.clone(), config, key: plan.key(), free: Vec::new() })
     }
 
     fn compose(&self, wanted: &airperf_workload::Request) -> Template {
@@ -242,6 +243,11 @@ fn compose(plan: &Plan, path: &str, method: &str, body_bytes: u64) -> Template {
         field(name, value);
     }
     head.push_str("\r\n");
+    let wanted = plan.target.request_bytes.unwrap_or(0) as usize;
+    let query = if path.contains('?') { "x" } else { "?" };
+    let missing = wanted.saturating_sub(head.len());
+    let fill: String = query.chars().chain(std::iter::repeat('x')).take(missing).collect();
+    head.insert_str(method.len() + 1 + path.len(), &fill);
     Template { head: head.into_bytes().into(), body_bytes, is_head: method == "HEAD" }
 }
 

@@ -1,4 +1,4 @@
-//! Rows of exchanges and connections, written by a thread of its own so that no disk delays an arrival.
+//! Rows of exchanges, connections and pages, written by a thread of its own so that no disk delays an arrival.
 //!
 //! Rows are handed over in batches. While the writer is behind they gather here, [`MOST_GATHERED`] at most;
 //! beyond, rows are dropped and counted: the schedule comes first, and the statistics do not need rows.
@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use airperf_record::load::{ConnectionRow, ExchangeRow, LoadWriter};
-use airperf_record::{TableWriter, WriteError};
+use airperf_record::{PageRow, TableWriter, WriteError};
 
 use crate::stats::{Cause, Outcome};
 
@@ -66,12 +66,28 @@ fn phase(outcome: Outcome) -> Option<&'static str> {
 struct Batch {
     exchanges: Vec<ExchangeEnd>,
     connections: Vec<ConnectionEnd>,
+    pages: Vec<PageRow>,
 }
 
 impl Batch {
     fn len(&self) -> usize {
-        self.exchanges.len() + self.connections.len()
+        self.exchanges.len() + self.connections.len() + self.pages.len()
     }
+
+    fn clear(&mut self) {
+        let Self { exchanges, connections, pages } = self;
+        exchanges.clear();
+        connections.clear();
+        pages.clear();
+    }
+}
+
+/// The tables of a load.
+struct Tables {
+    exchanges: TableWriter<ExchangeRow>,
+    connections: TableWriter<ConnectionRow>,
+    /// Of loads of users only.
+    pages: Option<TableWriter<PageRow>>,
 }
 
 /// Where rows go.
@@ -85,24 +101,27 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Begins the directory and its thread.
-    pub(crate) fn create(directory: &Path) -> Result<Self, WriteError> {
+    /// Begins the directory, with a table of pages if there will be `pages`, and its thread.
+    pub(crate) fn create(directory: &Path, pages: bool) -> Result<Self, WriteError> {
         let mut writer = LoadWriter::create(directory, false)?;
-        let tables = (writer.table::<ExchangeRow>()?, writer.table::<ConnectionRow>()?);
+        let mut tables = Tables {
+            exchanges: writer.table()?,
+            connections: writer.table()?,
+            pages: pages.then(|| writer.table()).transpose()?,
+        };
         let (full, batches) = sync_channel::<Batch>(WAITING);
         let (done, empty) = sync_channel::<Batch>(WAITING);
         let thread = std::thread::spawn(move || {
-            let (mut exchanges, mut connections) = tables;
             for mut batch in batches {
-                write(&batch, &mut exchanges, &mut connections)?;
-                batch.exchanges.clear();
-                batch.connections.clear();
+                write(&batch, &mut tables)?;
+                batch.clear();
                 if let Err(TrySendError::Full(batch)) = done.try_send(batch) {
                     drop(batch);
                 }
             }
-            writer.close_table(exchanges)?;
-            writer.close_table(connections)?;
+            writer.close_table(tables.exchanges)?;
+            writer.close_table(tables.connections)?;
+            tables.pages.map_or(Ok(()), |pages| writer.close_table(pages))?;
             Ok(writer)
         });
         Ok(Self { batch: Batch::default(), full, empty, thread, dropped: 0 })
@@ -119,6 +138,12 @@ impl Rows {
     pub(crate) fn connection(&mut self, row: ConnectionEnd) {
         if self.room() {
             self.batch.connections.push(row);
+        }
+    }
+
+    pub(crate) fn page(&mut self, row: PageRow) {
+        if self.room() {
+            self.batch.pages.push(row);
         }
     }
 
@@ -149,13 +174,9 @@ impl Rows {
     }
 }
 
-fn write(
-    batch: &Batch,
-    exchanges: &mut TableWriter<ExchangeRow>,
-    connections: &mut TableWriter<ConnectionRow>,
-) -> Result<(), WriteError> {
+fn write(batch: &Batch, tables: &mut Tables) -> Result<(), WriteError> {
     for end in &batch.exchanges {
-        exchanges.push(&ExchangeRow {
+        tables.exchanges.push(&ExchangeRow {
             connection: end.connection,
             index: end.index,
             client: end.client,
@@ -171,7 +192,7 @@ fn write(
         })?;
     }
     for end in &batch.connections {
-        connections.push(&ConnectionRow {
+        tables.connections.push(&ConnectionRow {
             connection: end.connection,
             client: end.client,
             due_ns: end.due_ns,
@@ -186,5 +207,5 @@ fn write(
             bytes_down: end.bytes_down,
         })?;
     }
-    Ok(())
+    tables.pages.as_mut().map_or(Ok(()), |pages| pages.extend(&batch.pages))
 }

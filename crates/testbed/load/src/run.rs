@@ -79,7 +79,7 @@ pub fn run(
     }
     let clients = clients(plan)?;
     let notes = limits::prepare(plan);
-    let rows = out_dir.map(Rows::create).transpose()?;
+    let rows = out_dir.map(|folder| Rows::create(folder, plan.users.is_some())).transpose()?;
     let start_ns = plan.start_at_ns.unwrap_or_else(|| RunClock::monotonic_now_ns() + LEAD_NS);
     let clock = RunClock::starting_at(start_ns);
     let mut watch = ClockWatch::start();

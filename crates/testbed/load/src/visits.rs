@@ -11,6 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
+use airperf_record::PageRow;
 use airperf_units::Time;
 use airperf_workload::{Outcome as Told, Page, Session};
 
@@ -140,13 +141,13 @@ impl Engine<'_> {
         let Some(visit) = visits.get(place) else { return };
         let Some(config) = requests.config() else { return };
         let page = visit.session.give_up(config, Time::from_ns(now));
-        let (warming, open, again) =
-            (visit.warming, visit.connections.clone(), std::mem::take(&mut visit.again));
+        let (open, again) = (visit.connections.clone(), std::mem::take(&mut visit.again));
+        let of = (visit.client, visit.warming);
         visit.served = true; // not before all are ended
-        self.count_page(warming, page);
+        self.count_page(of, page);
         for wish in again {
             self.requests.release(wish.template);
-            self.tell(place, now, false, 0);
+            self.tell(place, now, Told { complete: false, first_byte: None, response_bytes: 0 });
         }
         for connection in open {
             if !self.slab.get(connection).waiting.is_empty() {
@@ -160,17 +161,33 @@ impl Engine<'_> {
     }
 
     /// Tells a session how a request of it ended.
-    pub(crate) fn tell(&mut self, place: u32, now: u64, complete: bool, response_bytes: u64) {
+    pub(crate) fn tell(&mut self, place: u32, now: u64, told: Told) {
         let Self { visits, requests, .. } = self;
         let Some(visit) = visits.get(place) else { return };
         let Some(config) = requests.config() else { return };
-        let told = Told { complete, first_byte: None, response_bytes };
-        let (page, warming) = (visit.session.ended(config, Time::from_ns(now), &told), visit.warming);
-        self.count_page(warming, page);
+        let page = visit.session.ended(config, Time::from_ns(now), &told);
+        let of = (visit.client, visit.warming);
+        self.count_page(of, page);
     }
 
-    fn count_page(&mut self, warming: bool, page: Option<Page>) {
+    /// Counts a page that is over, of a client, in its warm-up or not.
+    fn count_page(&mut self, (client, warming): (u16, bool), page: Option<Page>) {
         let Some(page) = page else { return };
+        if let Some(rows) = &mut self.rows {
+            rows.page(PageRow {
+                client,
+                session: page.session,
+                page: page.page,
+                due_ns: page.due.as_ns(),
+                first_byte_ns: page.first_byte.map(Time::as_ns),
+                done_ns: page.done.map(Time::as_ns),
+                requested: page.requested,
+                complete: page.complete,
+                cached: page.cached,
+                response_bytes: page.response_bytes,
+                outcome: page.ending.name(),
+            });
+        }
         let stats = self.stats(warming);
         stats.pages.count(page.ending);
         if let Some(done) = page.done {
@@ -331,7 +348,7 @@ impl Engine<'_> {
         for place in self.visits.all() {
             if let Some(visit) = self.visits.remove(place) {
                 let page = visit.session.unfinished();
-                self.count_page(visit.warming, page);
+                self.count_page((visit.client, visit.warming), page);
                 self.count_visit(&visit, now, visit.failed.or(Some((Outcome::Unfinished, Cause::Other))));
             }
         }
@@ -346,10 +363,10 @@ impl Engine<'_> {
         visit: u32,
         now: u64,
         closes: bool,
-        bytes: u64,
+        told: Told,
     ) -> bool {
         let token = self.slab.token(place);
-        self.tell(visit, now, true, bytes);
+        self.tell(visit, now, told);
         if closes {
             self.closed_by_server(place, true, now);
             return false;

@@ -156,7 +156,10 @@ fn serve(
                 Err(error) => return Err(error),
             }
         };
-        let path = request.split(|&byte| byte == b' ').nth(1).map(String::from_utf8_lossy);
+        // A query names no other object.
+        let target = request.split(|&byte| byte == b' ').nth(1);
+        let path =
+            target.and_then(|target| target.split(|&byte| byte == b'?').next()).map(String::from_utf8_lossy);
         let reply = path.and_then(|path| replies.get(path.as_ref()));
         stream
             .write_all(reply.map_or(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", Vec::as_slice))?;

@@ -10,9 +10,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use airperf_record::load::{ConnectionRow, ExchangeRow};
-use airperf_record::{Row, read};
+use airperf_record::{PageRow, ReadError, Row, read};
 use airperf_scenario::{Client, Scenario};
-use airperf_units::{Duration, Time};
+use airperf_units::{Duration, StreamKey, Time};
+use airperf_workload::Users;
 use serde_json::{Value, json};
 
 use super::httperf::{RECEIVE_BUFFER, Report, Times};
@@ -21,45 +22,55 @@ use super::{PORT, ProgramError};
 use crate::clients::Opened;
 use crate::isolation::address_of;
 use crate::process::Place;
-use crate::wants::{Each, Page, Request, Want};
+use crate::wants::{Each, Want};
 
 pub(crate) const NAME: &str = "airperf-load";
+/// The path of an object of users, as `wants::path_of` has it.
+const SIZED: &str = "/o{size}";
 /// Its role, as its command is told it.
 const ROLE: &str = "load";
 /// How long after the run's end it may take to sum up.
 const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// The plan of a client's load; `start_ns` is the run's zero on CLOCK_MONOTONIC.
+/// The plan of a client's load, the `number`-th of its scenario; `start_ns` is the run's zero on CLOCK_MONOTONIC.
 pub(crate) fn plan(
     scenario: &Scenario,
     client: &Client,
+    number: usize,
     want: &Want,
     bound: Duration,
     start_ns: u64,
 ) -> Value {
     let server = address_of(scenario.server.station.0).to_string();
     let due: Vec<u64> = want.due.iter().map(|due| due.as_ns()).collect();
-    let (requests, path, body_bytes, sessions) = match &want.each {
-        Each::Plain { requests, request } => {
-            (*requests, request.path.as_str(), request.body_bytes, Value::Null)
+    let workload = &client.workload;
+    let (requests, path, body_bytes, users) = match &want.each {
+        Each::Plain { requests, path, body_bytes, .. } => (*requests, path.clone(), *body_bytes, None),
+        Each::Users { key, .. } => {
+            let users = (Users::of(workload), *key);
+            (workload.session.requests_per_connection, SIZED.to_owned(), 0, Some(users))
         }
-        Each::Sessions(sessions) => (1, "/", 0, sessions.iter().map(|pages| session(pages)).collect()),
     };
-    let plain = sessions.is_null();
+    let (users, key) = users.unzip();
+    let key = key.unwrap_or(StreamKey::new(scenario.seed));
     json!({
         "schema": 1,
-        "target": { "address": server, "port": PORT, "host": server, "paths": [path] },
+        "target": {
+            "address": server, "port": PORT, "host": server, "paths": [path],
+            "request_bytes": users.is_some().then_some(client.http.request_bytes),
+        },
+        "clients": [{ "number": number }],
         "allow": [server],
         "arrivals": {
             "process": "listed",
-            "rate_micro": client.workload.rate.as_micro(),
+            "rate_micro": workload.rate.as_micro(),
             "due_ns": due,
         },
         "duration_ns": scenario.duration.as_ns(),
         "connections": due.len(),
         "requests_per_connection": requests,
-        "pipeline": if plain { 1 } else { client.workload.session.pipeline },
-        "sessions": sessions,
+        "pipeline": if users.is_some() { workload.session.pipeline } else { 1 },
+        "users": users,
         "body_bytes": body_bytes,
         "timeout_ns": client.http.timeout.map(|timeout| timeout.as_ns()),
         "timeout_rule": if client.http.abort_resets { "progress" } else { "httperf" },
@@ -67,20 +78,10 @@ pub(crate) fn plan(
         "start_at_ns": start_ns,
         "schedule_bound_ns": bound.as_ns(),
         "receive_buffer_bytes": RECEIVE_BUFFER,
-        "seed": scenario.seed,
+        "seed": key.seed,
+        "point": key.point,
+        "repetition": key.repetition,
     })
-}
-
-fn session(pages: &[Page]) -> Value {
-    let request = |request: &Request, think: Option<u64>| json!({ "path": request.path, "body_bytes": request.body_bytes, "think_ns": think });
-    let burst = |page: &Page| -> Value {
-        let last = page.requests.len() - 1;
-        let think = |place| (place == last).then(|| page.think.as_ns());
-        let requests: Vec<Value> =
-            page.requests.iter().enumerate().map(|(place, asked)| request(asked, think(place))).collect();
-        json!({ "requests": requests })
-    };
-    pages.iter().map(burst).collect()
 }
 
 /// A running generator.
@@ -99,6 +100,8 @@ pub(crate) struct Left {
     pub(crate) text: String,
     /// The connections that it opened, in that order.
     pub(crate) opened: Vec<Opened>,
+    /// The pages of its users, in the order in which they ended.
+    pub(crate) pages: Vec<PageRow>,
 }
 
 impl Generator {
@@ -135,30 +138,37 @@ impl Generator {
         self.own.filed.ended()
     }
 
-    /// What it measured; ends it if it has not summed up some time after the run's end.
+    /// What it measured, of connections (or sessions) that were `scheduled`, in order; ends it if it has not summed up some time after the run's end.
     ///
     /// # Errors
     /// When it failed, or left something that cannot be understood.
-    pub(crate) fn report(mut self) -> Result<Left, ProgramError> {
+    pub(crate) fn report(mut self, scheduled: &[Time]) -> Result<Left, ProgramError> {
         if !self.own.ends_within(LAST_WORDS)? {
             self.own.filed.kill();
-            return Ok(Left { report: None, text: self.own.text()?, opened: Vec::new() });
+            return Ok(Left { report: None, text: self.own.text()?, opened: Vec::new(), pages: Vec::new() });
         }
         let text = self.own.text()?;
         let path = self.own.filed.report.clone();
         let unreadable = |why: String| ProgramError::Report { program: NAME, why, path };
         let result: Value = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
-        let opened = opened(&self.folder).map_err(|error| ProgramError::Report {
+        let table = |error: ReadError| ProgramError::Report {
             program: NAME,
             why: error.to_string(),
             path: self.folder.clone(),
-        })?;
-        Ok(Left { report: Some(summed(&result)), text, opened })
+        };
+        let opened = opened(&self.folder, scheduled).map_err(table)?;
+        let pages = pages(&self.folder.join(PageRow::FILE)).map_err(table)?;
+        Ok(Left { report: Some(summed(&result)), text, opened, pages })
     }
 }
 
+/// The pages of its users; none where it has no users.
+fn pages(path: &Path) -> Result<Vec<PageRow>, ReadError> {
+    if path.exists() { read::rows(path)?.collect() } else { Ok(Vec::new()) }
+}
+
 /// The connections in its tables that were opened, in that order.
-fn opened(folder: &Path) -> Result<Vec<Opened>, airperf_record::ReadError> {
+fn opened(folder: &Path, scheduled: &[Time]) -> Result<Vec<Opened>, ReadError> {
     let mut exchanges: HashMap<u64, Vec<(u32, Time)>> = HashMap::new();
     for row in read::rows::<ExchangeRow>(&folder.join(ExchangeRow::FILE))? {
         let row = row?;
@@ -173,7 +183,8 @@ fn opened(folder: &Path) -> Result<Vec<Opened>, airperf_record::ReadError> {
     let of = |(_, connection, due)| {
         let mut exchanges = exchanges.remove(&connection).unwrap_or_default();
         exchanges.sort_unstable();
-        Opened { due, exchanges: exchanges.into_iter().map(|(_, due)| due).collect() }
+        let exchanges = exchanges.into_iter().map(|(_, due)| due).collect();
+        Opened { due, scheduled: scheduled.binary_search(&due).is_ok(), exchanges }
     };
     Ok(opened.into_iter().map(of).collect())
 }

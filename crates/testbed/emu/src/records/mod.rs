@@ -252,8 +252,8 @@ impl<'a> Records<'a> {
         let index = self.sums.opened[from.index()];
         if let Entry::Vacant(entry) = self.places.entry(connection) {
             entry.insert((from.0, index));
-            if let Some(due) = self.schedules.connection(from.0, index) {
-                self.sums.schedule_lag.record(at.saturating_since(due));
+            if let Some(lag) = self.schedules.lag(from.0, index, at) {
+                self.sums.schedule_lag.record(lag);
             }
             self.sums.opened[from.index()] += 1;
         }

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-use airperf_units::Time;
+use airperf_units::{Duration, Time};
 use airperf_wire::{Flags, Ipv4, Tcp};
 
 use crate::clients::Due;
@@ -64,6 +64,17 @@ impl Schedules {
             Due::After(offsets) => Some(schedule.start + *offsets.get(index)?),
             Due::Told(opened) => Some(opened.get(index)?.due),
         }
+    }
+
+    /// How long after its schedule wanted it the `index`-th connection of a station was opened, which was `at`; `None` for
+    /// one that could not be opened sooner.
+    pub(super) fn lag(&self, station: u16, index: u64, at: Time) -> Option<Duration> {
+        let due = self.connection(station, index)?;
+        let scheduled = match &self.0.get(&station)?.due {
+            Due::After(_) => true,
+            Due::Told(opened) => opened.get(usize::try_from(index).ok()?)?.scheduled,
+        };
+        scheduled.then(|| at.saturating_since(due))
     }
 
     /// When an exchange, by its place on that connection, was due, as its client says.

@@ -7,8 +7,8 @@ use std::io::Write;
 
 use airperf_link::QueueStats;
 use airperf_record::{
-    LagRow, LagSummary, Manifest, QueueTotals, RunWriter, ScenarioInfo, StationInfo, Testbed, Totals,
-    WriteError,
+    LagRow, LagSummary, Manifest, PageRow, QueueTotals, RunWriter, ScenarioInfo, StationInfo, Testbed,
+    Totals, WriteError,
 };
 use airperf_scenario::Scenario;
 use airperf_units::{Duration, StreamKey};
@@ -53,6 +53,20 @@ pub(super) fn write_lag(writer: &mut RunWriter, medium: &MediumOutcome) -> Resul
     for (what, lag) in [("delivery", &medium.delivery_lag), ("timer", &medium.timer_lag)] {
         for (from, below, count) in lag.bins() {
             table.push(&LagRow { what, from_ns: from.as_ns(), below_ns: below.as_ns(), count })?;
+        }
+    }
+    writer.close_table(table)
+}
+
+/// Writes `pages.parquet` where clients have users.
+pub(super) fn write_pages(writer: &mut RunWriter, programs: &Programs) -> Result<(), WriteError> {
+    if programs.clients.iter().all(|client| client.pages.is_empty()) {
+        return Ok(());
+    }
+    let Some(mut table) = writer.table::<PageRow>()? else { return Ok(()) };
+    for client in &programs.clients {
+        for page in &client.pages {
+            table.push(&PageRow { client: client.number, ..page.clone() })?;
         }
     }
     writer.close_table(table)

@@ -479,7 +479,7 @@ impl Observer for Recorder {
             complete: page.complete,
             cached: page.cached,
             response_bytes: page.response_bytes,
-            outcome: words::page(page),
+            outcome: page.ending.name(),
         };
         if let Some(table) = &mut self.pages {
             let result = table.push(&row);

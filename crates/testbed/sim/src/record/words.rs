@@ -3,7 +3,6 @@
 use crate::Payload;
 use airperf_http::Failure;
 use airperf_tcp::Flags;
-use airperf_workload::{Ending, Page};
 
 /// Kinds of packets, as subscripts of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,15 +70,5 @@ pub(super) const fn failure(failure: Failure) -> &'static str {
         Failure::Reply => "reply",
         Failure::Receive => "receive",
         Failure::Reset => "reset",
-    }
-}
-
-/// How a page ended.
-pub(super) const fn page(page: &Page) -> &'static str {
-    match page.ending {
-        Ending::Complete => "complete",
-        Ending::Incomplete => "incomplete",
-        Ending::GivenUp => "given_up",
-        Ending::Unfinished => "unfinished",
     }
 }

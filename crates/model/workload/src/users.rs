@@ -1,14 +1,15 @@
-//! What users do, in the plan's words: sessions of pages with random sizes, numbers and think times, as in simulation.
+//! What users do, as data that one program hands to another: sessions of pages with random sizes, numbers and think times.
 //!
-//! The sessions are those of [`airperf_workload::Session`]. All its draws come from streams named after client,
-//! session and page, whatever happens on the network: with the same seed there are the same requests, sizes and think
-//! times as in a simulation. When they are due is up to the server.
+//! The sessions are those of [`Session`](crate::Session), whose draws come from streams named after client, session and
+//! page: whoever has this and the seed has the same requests, sizes and think times. When they are due is up to the
+//! server.
 //!
-//! Left out: what becomes of a session; see `visits`.
+//! Left out: when sessions begin.
 
-use airperf_units::Duration;
-use airperf_workload::{Config, Distribution, SessionConfig};
+use airperf_units::{Distribution, Duration};
 use serde::{Deserialize, Serialize};
+
+use crate::config::{Config, SessionConfig};
 
 /// What a session is; see [`SessionConfig`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -152,8 +153,8 @@ impl Users {
         }
     }
 
-    /// The same as the workload knows it.
-    pub(crate) fn config(&self, arrivals: Config) -> Config {
+    /// The workload with these sessions, that has the arrivals of `arrivals`.
+    pub fn config(&self, arrivals: Config) -> Config {
         let session = SessionConfig {
             pages: self.pages.as_ref().map(Distribution::from),
             embedded: (&self.embedded).into(),
