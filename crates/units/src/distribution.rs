@@ -9,6 +9,7 @@
 //! which matters only to caches that are modelled object by object.
 
 use crate::Stream;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Mean of the logarithm of the sizes of SURGE's body, natural, in octets (Barford & Crovella 1998).
@@ -23,7 +24,8 @@ const SURGE_BODY: f64 = 0.93;
 const SURGE_ALPHA: f64 = 1.1;
 
 /// A distribution of whole numbers, in the unit of whoever holds it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Distribution {
     /// Always this.
     Fixed(u64),

@@ -20,4 +20,4 @@ pub use fgn::fractional_noise;
 pub use schedule::{Demand, Schedule};
 pub use session::{Ending, Outcome, Page, Request, Session};
 pub use stream::{Meter, Playout, Quality};
-pub use users::{Draw, Users};
+pub use users::Users;

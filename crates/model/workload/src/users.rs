@@ -17,27 +17,27 @@ use crate::config::{Config, SessionConfig};
 pub struct Users {
     /// Pages of a session; `None` goes on until the load's end.
     #[serde(default)]
-    pub pages: Option<Draw>,
+    pub pages: Option<Distribution>,
     /// Octets of a page; stands for `{size}` in the path.
-    pub size_bytes: Draw,
+    pub size_bytes: Distribution,
     /// Octets of each request's body.
-    #[serde(default)]
-    pub upload_bytes: Draw,
+    #[serde(default = "nothing")]
+    pub upload_bytes: Distribution,
     /// Objects that a page embeds.
-    #[serde(default)]
-    pub embedded: Draw,
+    #[serde(default = "nothing")]
+    pub embedded: Distribution,
     /// Octets of an embedded object; `None` as of the page itself.
     #[serde(default)]
-    pub embedded_size_bytes: Option<Draw>,
+    pub embedded_size_bytes: Option<Distribution>,
     /// Share of embedded objects that the browser has already.
     #[serde(default)]
     pub cached: f64,
     /// From a page's last octet to the requests for what it embeds, nanoseconds.
-    #[serde(default)]
-    pub parse_time_ns: Draw,
+    #[serde(default = "nothing")]
+    pub parse_time_ns: Distribution,
     /// From the end of a page until the next is due, nanoseconds.
-    #[serde(default)]
-    pub think_time_ns: Draw,
+    #[serde(default = "nothing")]
+    pub think_time_ns: Distribution,
     /// How long a user waits for a page with all it embeds, nanoseconds; `None` for ever.
     #[serde(default)]
     pub patience_ns: Option<u64>,
@@ -49,6 +49,10 @@ pub struct Users {
     pub connections: u32,
 }
 
+const fn nothing() -> Distribution {
+    Distribution::Fixed(0)
+}
+
 const fn yes() -> bool {
     true
 }
@@ -57,96 +61,19 @@ const fn one() -> u32 {
     1
 }
 
-/// A random whole number; see [`Distribution`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Draw {
-    /// Always this.
-    Fixed(u64),
-    /// Every value from `low` to `high` alike.
-    Uniform {
-        /// The least.
-        low: u64,
-        /// The greatest.
-        high: u64,
-    },
-    /// Exponential.
-    Exponential {
-        /// Mean.
-        mean: u64,
-    },
-    /// Lognormal.
-    LogNormal {
-        /// Mean.
-        mean: u64,
-        /// Standard deviation over mean.
-        cv: f64,
-    },
-    /// Pareto between bounds.
-    Pareto {
-        /// The least.
-        low: u64,
-        /// The greatest.
-        high: u64,
-        /// Exponent of the tail.
-        shape: f64,
-    },
-    /// SURGE's sizes of files.
-    Surge {
-        /// The greatest.
-        high: u64,
-    },
-    /// One of these, each with its weight.
-    Choice(Vec<(u64, f64)>),
-}
-
-impl Default for Draw {
-    fn default() -> Self {
-        Self::Fixed(0)
-    }
-}
-
-impl From<&Draw> for Distribution {
-    fn from(draw: &Draw) -> Self {
-        match *draw {
-            Draw::Fixed(value) => Self::Fixed(value),
-            Draw::Uniform { low, high } => Self::Uniform { low, high },
-            Draw::Exponential { mean } => Self::Exponential { mean },
-            Draw::LogNormal { mean, cv } => Self::LogNormal { mean, cv },
-            Draw::Pareto { low, high, shape } => Self::Pareto { low, high, shape },
-            Draw::Surge { high } => Self::Surge { high },
-            Draw::Choice(ref choices) => Self::Choice(choices.as_slice().into()),
-        }
-    }
-}
-
-impl From<&Distribution> for Draw {
-    fn from(of: &Distribution) -> Self {
-        match *of {
-            Distribution::Fixed(value) => Self::Fixed(value),
-            Distribution::Uniform { low, high } => Self::Uniform { low, high },
-            Distribution::Exponential { mean } => Self::Exponential { mean },
-            Distribution::LogNormal { mean, cv } => Self::LogNormal { mean, cv },
-            Distribution::Pareto { low, high, shape } => Self::Pareto { low, high, shape },
-            Distribution::Surge { high } => Self::Surge { high },
-            Distribution::Choice(ref choices) => Self::Choice(choices.to_vec()),
-        }
-    }
-}
-
 impl Users {
     /// The sessions of a workload.
     pub fn of(config: &Config) -> Self {
         let plan = &config.session;
         Self {
-            pages: plan.pages.as_ref().map(Draw::from),
-            size_bytes: (&config.size).into(),
-            upload_bytes: (&config.upload).into(),
-            embedded: (&plan.embedded).into(),
-            embedded_size_bytes: plan.embedded_size.as_ref().map(Draw::from),
+            pages: plan.pages.clone(),
+            size_bytes: config.size.clone(),
+            upload_bytes: config.upload.clone(),
+            embedded: plan.embedded.clone(),
+            embedded_size_bytes: plan.embedded_size.clone(),
             cached: plan.cached,
-            parse_time_ns: (&plan.parse_time).into(),
-            think_time_ns: (&plan.think_time).into(),
+            parse_time_ns: plan.parse_time.clone(),
+            think_time_ns: plan.think_time.clone(),
             patience_ns: plan.patience.map(Duration::as_ns),
             fragile: plan.fragile,
             connections: plan.connections,
@@ -156,18 +83,18 @@ impl Users {
     /// The workload with these sessions, that has the arrivals of `arrivals`.
     pub fn config(&self, arrivals: Config) -> Config {
         let session = SessionConfig {
-            pages: self.pages.as_ref().map(Distribution::from),
-            embedded: (&self.embedded).into(),
-            embedded_size: self.embedded_size_bytes.as_ref().map(Distribution::from),
+            pages: self.pages.clone(),
+            embedded: self.embedded.clone(),
+            embedded_size: self.embedded_size_bytes.clone(),
             cached: self.cached,
-            parse_time: (&self.parse_time_ns).into(),
-            think_time: (&self.think_time_ns).into(),
+            parse_time: self.parse_time_ns.clone(),
+            think_time: self.think_time_ns.clone(),
             patience: self.patience_ns.map(Duration::from_ns),
             fragile: self.fragile,
             connections: self.connections,
             ..SessionConfig::requests(1)
         };
-        Config { size: (&self.size_bytes).into(), upload: (&self.upload_bytes).into(), session, ..arrivals }
+        Config { size: self.size_bytes.clone(), upload: self.upload_bytes.clone(), session, ..arrivals }
     }
 }
 

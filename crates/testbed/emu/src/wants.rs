@@ -46,10 +46,10 @@ pub(crate) enum Each {
     },
 }
 
-/// The path of an object of users, by its size.
-pub(crate) fn path_of(size: u64) -> String {
-    format!("/o{size}")
-}
+/// Stands for an object's octets in a path.
+const SIZE: &str = "{size}";
+/// The path of an object of users.
+pub(crate) const SIZED: &str = "/o{size}";
 
 /// What every client of a scenario wants.
 pub(crate) fn of(scenario: &Scenario, key: StreamKey) -> Vec<Want> {
@@ -100,13 +100,16 @@ fn sizes(
     if let Some(sizes) = fixed_sizes(workload) {
         return sizes;
     }
+    let mut sizes = BTreeSet::new();
+    if is_boundless(workload) {
+        return sizes;
+    }
     // The soonest that pages can follow one another: then there are the most of them.
     let session =
         SessionConfig { parse_time: Distribution::Fixed(0), patience: None, ..workload.session.clone() };
     let quick = Config { session, ..workload.clone() };
     let answered = Outcome { complete: true, first_byte: None, response_bytes: 0 };
-    let mut sizes = BTreeSet::new();
-    for demand in begin.filter(|_| !is_boundless(workload)) {
+    for demand in begin {
         let mut session = Session::new(&quick, end, key, client, demand);
         while !session.is_over() {
             let now = session.wake();
@@ -124,7 +127,9 @@ pub(crate) fn objects(wants: &[Want]) -> BTreeMap<String, u64> {
     let of = |want: &Want| -> BTreeMap<String, u64> {
         match &want.each {
             Each::Plain { path, object_bytes, .. } => [(path.clone(), *object_bytes)].into(),
-            Each::Users { sizes, .. } => sizes.iter().map(|&size| (path_of(size), size)).collect(),
+            Each::Users { sizes, .. } => {
+                sizes.iter().map(|&size| (SIZED.replace(SIZE, &size.to_string()), size)).collect()
+            }
         }
     };
     wants.iter().flat_map(of).collect()

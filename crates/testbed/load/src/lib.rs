@@ -31,7 +31,7 @@ mod stats;
 mod system;
 mod visits;
 
-pub use airperf_workload::{Draw, Users};
+pub use airperf_workload::Users;
 pub use live::Live;
 pub use plan::{Arrivals, Burst, Client, HttpVersion, Plan, Process, Request, SCHEMA, Target, TimeoutRule};
 pub use progress::Progress;

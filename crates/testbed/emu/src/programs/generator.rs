@@ -22,11 +22,9 @@ use super::{PORT, ProgramError};
 use crate::clients::Opened;
 use crate::isolation::address_of;
 use crate::process::Place;
-use crate::wants::{Each, Want};
+use crate::wants::{Each, SIZED, Want};
 
 pub(crate) const NAME: &str = "airperf-load";
-/// The path of an object of users, as `wants::path_of` has it.
-const SIZED: &str = "/o{size}";
 /// Its role, as its command is told it.
 const ROLE: &str = "load";
 /// How long after the run's end it may take to sum up.
