@@ -12,6 +12,7 @@ mod schedule;
 mod session;
 mod stream;
 mod users;
+mod way;
 
 pub use airperf_units::{ConfigError, Distribution};
 pub use bulk::{Datagram, DatagramConfig, DatagramPace, Datagrams, FlowConfig, FlowKind, RTP_HEADER_BYTES};
@@ -21,3 +22,4 @@ pub use schedule::{Demand, Schedule};
 pub use session::{Ending, Outcome, Page, Request, Session};
 pub use stream::{Meter, Playout, Quality};
 pub use users::Users;
+pub use way::Way;

@@ -200,7 +200,8 @@ impl Requests {
 
 impl Maker {
     fn of(plan: &Plan) -> Option<Self> {
-        let config = plan.users.as_ref()?.config(Config::default());
+        let mut config = plan.users.as_ref()?.config(Config::default());
+        config.session.pipeline = plan.pipeline;
         Some(Self { plan: plan.clone(), config, key: plan.key(), free: Vec::new() })
     }
 

@@ -1,10 +1,8 @@
-//! Users whose sessions lead several connections: which request goes out on which, and when the next.
+//! Users whose sessions lead several connections: when the next request goes out.
 //!
-//! What is wanted, and when, is [`Session`]'s to say, as in simulation. Connections are chosen as there, and as
-//! browsers do (RFC 9112 §9.3 to §9.4): an idle one first, else a new one while fewer than the user's number are
-//! open, else, with pipelining, the one with the fewest requests unanswered. They stay open between pages until their
-//! requests are used up, the server closes them, or the session is over. A request of which no octet of reply came
-//! when the server closed a connection that had carried others is made again on another.
+//! What is wanted, and when, is [`Session`]'s to say, and on which connection [`Way`]'s, as in simulation. Connections
+//! stay open between pages until their requests are used up, the server closes them, or the session is over. A request
+//! of which no octet of reply came when the server closed a connection that had carried others is made again on another.
 //!
 //! Left out: what happens on a connection; see `receiving` and `ending`.
 
@@ -13,7 +11,7 @@ use std::collections::VecDeque;
 
 use airperf_record::PageRow;
 use airperf_units::Time;
-use airperf_workload::{Outcome as Told, Page, Session};
+use airperf_workload::{Outcome as Told, Page, Session, Way};
 
 use crate::arrivals::Arrival;
 use crate::connection::{Connection, Exchange};
@@ -85,12 +83,6 @@ impl Visits {
     fn all(&self) -> Vec<u32> {
         (0..self.places.len() as u32).filter(|&i| self.places[i as usize].is_some()).collect()
     }
-}
-
-/// Where the next request can go.
-enum Way {
-    Open(u32),
-    New,
 }
 
 impl Engine<'_> {
@@ -254,27 +246,14 @@ impl Engine<'_> {
     }
 
     /// The connection for a user's next request; `None` when all are busy.
-    fn way(&mut self, visit: u32) -> Option<Way> {
-        let Self { visits, slab, requests, plan, .. } = self;
+    fn way(&mut self, visit: u32) -> Option<Way<u32>> {
+        let Self { visits, slab, requests, .. } = self;
         let visit = visits.get(visit)?;
-        let config = requests.config()?;
-        let pipeline = if config.upload.fixed() == Some(0) { plan.pipeline as usize } else { 1 };
-        let mut best: Option<(usize, u32)> = None;
-        for &place in &visit.connections {
+        let usable = visit.connections.iter().filter_map(|&place| {
             let connection = slab.get(place);
-            let waiting = connection.waiting.len();
-            if waiting < pipeline
-                && connection.step < connection.steps
-                && best.is_none_or(|(least, _)| waiting < least)
-            {
-                best = Some((waiting, place));
-            }
-        }
-        match best {
-            Some((0, place)) => Some(Way::Open(place)),
-            _ if visit.connections.len() < config.session.connections as usize => Some(Way::New),
-            best => best.map(|(_, place)| Way::Open(place)),
-        }
+            (connection.step < connection.steps).then_some((connection.waiting.len(), place))
+        });
+        Way::of(requests.config()?, visit.connections.len(), usable)
     }
 
     /// A connection of a user is closed and its place free again, whatever became of it.

@@ -1,9 +1,8 @@
-//! Users whose sessions lead several connections: which request goes out on which, and when the next.
+//! Users whose sessions lead several connections: when the next request goes out.
 //!
-//! As browsers do (RFC 9112 §9.3 to §9.4): an idle connection first, else a new one while fewer than `connections` are
-//! open, else, with pipelining, the one with the fewest requests outstanding. Connections stay open between pages until
-//! their number of requests is used up, the server closes them, or the session is over. A request of which no octet of
-//! reply came when the server closed a connection that had carried others is made again on another.
+//! On which is [`Way`]'s to say. Connections stay open between pages until their number of requests is used up, the
+//! server closes them, or the session is over. A request of which no octet of reply came when the server closed a
+//! connection that had carried others is made again on another.
 
 use super::World;
 use crate::server::Handle;
@@ -12,7 +11,7 @@ use crate::{Observer, Payload};
 use airperf_http::{Ask, Client, Exchange, Failure};
 use airperf_link::Link;
 use airperf_units::Time;
-use airperf_workload::{Demand, Outcome, Page, Request, Session, SessionConfig};
+use airperf_workload::{Demand, Outcome, Page, Request, Session, SessionConfig, Way};
 use std::collections::VecDeque;
 
 /// Octets of replies beyond which a connection takes no further request: sequence numbers must not wrap.
@@ -62,12 +61,6 @@ impl Users {
     pub(super) fn unfinished(&self) -> impl Iterator<Item = (u32, Page)> {
         self.places.iter().flatten().filter_map(|user| Some((user.client_index, user.session.unfinished()?)))
     }
-}
-
-/// Where the next request can go.
-enum Way {
-    Open(Handle),
-    New,
 }
 
 impl<L: Link<Payload>, O: Observer> World<L, O> {
@@ -230,28 +223,15 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
     }
 
     /// The connection for a user's next request; `None` when all are busy.
-    fn way(&mut self, slot: u32) -> Option<Way> {
+    fn way(&mut self, slot: u32) -> Option<Way<Handle>> {
         let Self { users, clients, connections, .. } = self;
         let user = users.get(slot)?;
         let config = &clients[user.client_index as usize].workload;
-        let plan = &config.session;
-        let pipeline = if config.upload.fixed() == Some(0) { plan.pipeline as usize } else { 1 };
-        let mut best: Option<(usize, Handle)> = None;
-        for handle in &user.connections {
-            let Some(c) = connections.get(handle.slot, handle.number) else { continue };
-            let outstanding = c.client.outstanding();
-            if outstanding < pipeline
-                && !used_up(&c.client, plan)
-                && best.is_none_or(|(least, _)| outstanding < least)
-            {
-                best = Some((outstanding, *handle));
-            }
-        }
-        match best {
-            Some((0, handle)) => Some(Way::Open(handle)),
-            _ if user.connections.len() < plan.connections as usize => Some(Way::New),
-            best => best.map(|(_, handle)| Way::Open(handle)),
-        }
+        let usable = user.connections.iter().filter_map(|&handle| {
+            let client = &connections.get(handle.slot, handle.number)?.client;
+            (!used_up(client, &config.session)).then(|| (client.outstanding(), handle))
+        });
+        Way::of(config, user.connections.len(), usable)
     }
 }
 
