@@ -24,7 +24,9 @@ Call = Callable[..., Any]
 Files = Callable[[Path], dict[str, bytes]]
 
 SBATCH = """#!/bin/sh
-sh "$1" >/dev/null 2>&1 &
+# The script is removed as soon as this has answered.
+script=$(cat "$1")
+sh -c "$script" >/dev/null 2>&1 &
 echo "Submitted batch job $!"
 """
 SCANCEL = """#!/bin/sh
