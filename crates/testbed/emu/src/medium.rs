@@ -125,6 +125,18 @@ pub(crate) struct MediumOutcome {
     pub(crate) spool_delayed: u64,
 }
 
+impl MediumOutcome {
+    /// Why nothing measured over it should be trusted, if the 99th percentile of its deliveries' lag is above `limit`.
+    pub(crate) fn too_late(&self, limit: Duration) -> Option<String> {
+        let p99 = self.delivery_lag.percentile(0.99).filter(|&p99| p99 > limit)?;
+        Some(format!(
+            "1 % of the deliveries were later than {p99}, the scenario allows {limit}: \
+             the machine was too busy (its timers were up to {} late); run it again with less beside it",
+            self.timer_lag.max()
+        ))
+    }
+}
+
 impl<L: Link<Handle>, R: Recorder> Medium<L, R> {
     /// A medium at time zero. `packets` is how many the link's queues can hold together.
     pub(crate) fn new(link: L, recorder: R, packets: usize, mtu: usize, sample_every: Duration) -> Self {

@@ -136,17 +136,7 @@ fn lag_summary(scenario: &Scenario, medium: &MediumOutcome) -> LagSummary {
 
 /// Why the run must not be used.
 fn complaints(scenario: &Scenario, medium: &MediumOutcome, sums: &Sums, programs: &Programs) -> Vec<String> {
-    let mut list = Vec::new();
-    let limit = scenario.emu.lag_p99_limit;
-    if let Some(p99) = medium.delivery_lag.percentile(0.99)
-        && p99 > limit
-    {
-        list.push(format!(
-            "1 % of the deliveries were later than {p99}, the scenario allows {limit}: \
-             the machine was too busy (its timers were up to {} late); run it again with less beside it",
-            medium.timer_lag.max()
-        ));
-    }
+    let mut list: Vec<String> = medium.too_late(scenario.emu.lag_p99_limit).into_iter().collect();
     if let Some(p99) = sums.schedule_lag.percentile(0.99)
         && p99 > LATEST_SCHEDULE
     {

@@ -179,7 +179,6 @@ impl LayerReport {
             }
         };
         let limit = scenario.emu.lag_p99_limit;
-        let p99 = medium.delivery_lag.percentile(0.99);
         let mut report = Self {
             name: scenario.name.clone(),
             sha256: scenario.sha256(),
@@ -188,7 +187,7 @@ impl LayerReport {
             inner: block.inner().to_string(),
             seconds: medium.closing.as_secs_f64(),
             lag_p50_us: medium.delivery_lag.percentile(0.5).map(us),
-            lag_p99_us: p99.map(us),
+            lag_p99_us: medium.delivery_lag.percentile(0.99).map(us),
             lag_max_us: us(medium.delivery_lag.max()),
             lag_p99_limit_us: us(limit),
             timer_lag_p99_us: medium.timer_lag.percentile(0.99).map(us),
@@ -200,13 +199,7 @@ impl LayerReport {
             others: Vec::new(),
             why_invalid: Vec::new(),
         };
-        let mut why = Vec::new();
-        if p99.is_some_and(|p99| p99 > limit) {
-            why.push(format!(
-                "packets came {:.0} µs late or more in 1 of 100 cases, and {limit} is allowed: the machine is too busy",
-                report.lag_p99_us.unwrap_or(0.0)
-            ));
-        }
+        let mut why: Vec<String> = medium.too_late(limit).into_iter().collect();
         if medium.refused > 0 {
             why.push(format!("the kernel refused {} packets that were delivered", medium.refused));
         }
