@@ -3,10 +3,11 @@
 nginx has one core, the generator another. Programs take turns, and of several rounds the median counts, so
 that a machine that is busier for a while is so for all of them. For new connections wrk and httperf ask the
 server to close (`Connection: close`), which is their best, airperf closes itself, oha and vegeta do as they
-do without keep-alive; airperf is measured in both ways and judged by its own. A peer that is not installed is
-named and its rows are missing. `--fifo` runs server and generators alike with real-time priority, for a
-machine that others use as well; what polls all the time, as httperf does, is then stopped by the kernel for
-5% of each second, so its schedule is not to be judged that way.
+do without keep-alive; airperf is measured in both ways and judged by its own. Who closes keeps the port for
+a second, and an address has 28,232: so airperf has two (`--source`), and its row with one stands beside. A
+peer that is not installed is named and its rows are missing. `--fifo` runs server and generators alike with
+real-time priority, for a machine that others use as well; what polls all the time, as httperf does, is then
+stopped by the kernel for 5% of each second, so its schedule is not to be judged that way.
 
 Usage: python3 benches/load.py [--quick] [--fifo] [--only PART] [--generator PATH]
 """
@@ -25,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -152,8 +153,12 @@ def most(page: Page, place: Lab, generator: Path, seconds: float, count: int) ->
 def capacities(place: Lab, generator: Path, seconds: float, *, lasting: bool) -> dict[str, Program]:
     """Each program as it does the most, one request a connection or as many as there can be."""
 
-    def airperf(*fields: tuple[str, str]) -> Figures:
-        more = {"concurrency_limit": AT_ONCE, "requests_per_connection": ENDLESS if lasting else 1}
+    def airperf(*fields: tuple[str, str], sources: Sequence[str] = ("127.0.0.1",)) -> Figures:
+        more = {
+            "clients": [{"source": source} for source in sources],
+            "concurrency_limit": AT_ONCE // len(sources),
+            "requests_per_connection": ENDLESS if lasting else 1,
+        }
         spent = lab.spend(place, [generator], plan(place, seconds, request_headers=fields, **more))
         done = int(json.loads(spent.said)["completed_in_time"])
         return done / seconds, spent.cpu_s / done * 1e6
@@ -198,6 +203,8 @@ def capacities(place: Lab, generator: Path, seconds: float, *, lasting: bool) ->
     peers = {"httperf": by_httperf, "wrk": wrk, "oha": by_oha, "vegeta": by_vegeta}
     ours: dict[str, Program] = {"airperf": airperf}
     if not lasting:
+        ours["airperf"] = lambda: airperf(sources=("127.0.0.1", "127.0.0.2"))
+        ours["airperf, one address"] = airperf
         ours["airperf, Connection: close"] = lambda: airperf(("Connection", "close"))
     return ours | {name: peers[name] for name in installed(*peers)}
 
