@@ -42,6 +42,11 @@ const REPORT_NS: u64 = 1_000_000_000;
 /// How long a closed loop polls for the next event before it sleeps: a processor that idles is slower to wake, and
 /// costs the server the waking.
 const BUSY_NS: u64 = 50_000;
+/// Pause between two such looks where [`MANY`] connections or more are under way: replies that come meanwhile are
+/// heard together, and their next requests by the server, which many connections keep busy. A few would wait for it.
+const PAUSE_NS: u64 = 8_000;
+/// See [`PAUSE_NS`].
+const MANY: usize = 12;
 /// How long a closed loop waits after a connection that could not even be tried, and a user after one that failed.
 pub(crate) const RETRY_NS: u64 = 10_000_000;
 /// Longest wait: how late a request to stop may be noticed.
@@ -329,8 +334,11 @@ impl<'p> Engine<'p> {
 
     /// Closed loop: opens connections until each client has its number.
     fn fill_up(&mut self, mut most: u32) {
+        if !self.has_room() {
+            return;
+        }
         let now = self.now();
-        if self.closing || now >= self.load_end_ns || now < self.retry_ns {
+        if now >= self.load_end_ns || now < self.retry_ns {
             return;
         }
         let wanted = self.plan.concurrency_limit.unwrap_or(1);
@@ -450,9 +458,15 @@ impl<'p> Engine<'p> {
         let _ = self.tell.send(progress); // nobody may be listening
     }
 
+    fn spin_until(&self, instant_ns: u64) {
+        while self.now() < instant_ns {
+            std::hint::spin_loop();
+        }
+    }
+
     /// Sets the timer, or spins up to the next instant; milliseconds the wait may last.
     fn prepare_wait(&mut self) -> i32 {
-        let mut now = self.now();
+        let now = self.now();
         let arrival = self.arrivals.peek().map_or(u64::MAX, |arrival| arrival.due_ns);
         let thought = self.thinking.peek().map_or(u64::MAX, |next| next.0.0);
         let back = self.waking.peek().map_or(u64::MAX, |next| next.0.0);
@@ -468,14 +482,14 @@ impl<'p> Engine<'p> {
                 }
                 return 0;
             }
-            while now < next {
-                std::hint::spin_loop();
-                now = self.now();
-            }
+            self.spin_until(next);
             self.open_due(1);
             return 0;
         }
         if !self.plan.is_open_loop() && now < self.heard_ns + BUSY_NS {
+            if self.slab.in_use() >= MANY {
+                self.spin_until(now + PAUSE_NS);
+            }
             return 0;
         }
         if next != u64::MAX {

@@ -23,7 +23,6 @@ const CLOSED: u32 = libc::EPOLLRDHUP as u32;
 impl Engine<'_> {
     /// Something happened on a connection.
     pub(crate) fn on_event(&mut self, place: u32, flags: u32) {
-        let now = self.now();
         let connection = self.slab.get(place);
         if connection.phase == Phase::Connecting {
             if flags & BROKEN != 0 {
@@ -33,10 +32,14 @@ impl Engine<'_> {
             if flags & WRITABLE == 0 {
                 return;
             }
+            let now = self.now();
             self.established(place, now);
         }
-        if flags & WRITABLE != 0 && self.slab.get(place).unsent > 0 && !self.flush(place, now) {
-            return;
+        if flags & WRITABLE != 0 && self.slab.get(place).unsent > 0 {
+            let now = self.now();
+            if !self.flush(place, now) {
+                return;
+            }
         }
         if flags & (READABLE | BROKEN | CLOSED) != 0 {
             self.read(place, flags & (BROKEN | CLOSED) != 0);
