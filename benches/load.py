@@ -203,9 +203,11 @@ def capacities(place: Lab, generator: Path, seconds: float, *, lasting: bool) ->
     peers = {"httperf": by_httperf, "wrk": wrk, "oha": by_oha, "vegeta": by_vegeta}
     ours: dict[str, Program] = {"airperf": airperf}
     if not lasting:
-        ours["airperf"] = lambda: airperf(sources=("127.0.0.1", "127.0.0.2"))
-        ours["airperf, one address"] = airperf
-        ours["airperf, Connection: close"] = lambda: airperf(("Connection", "close"))
+        ours = {
+            "airperf": lambda: airperf(sources=("127.0.0.1", "127.0.0.2")),
+            "airperf, one address": airperf,
+            "airperf, Connection: close": lambda: airperf(("Connection", "close")),
+        }
     return ours | {name: peers[name] for name in installed(*peers)}
 
 

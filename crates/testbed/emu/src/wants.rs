@@ -68,9 +68,7 @@ pub(crate) fn of(scenario: &Scenario, key: StreamKey) -> Vec<Want> {
                 let path = path_for(&host, client.http.request_bytes, body_bytes, size);
                 Each::Plain { requests, path, object_bytes, body_bytes }
             }
-            None => {
-                Each::Users { sizes: sizes(demands.iter().copied(), workload, end, &key, index as u64), key }
-            }
+            None => Each::Users { sizes: sizes(&demands, workload, end, &key, index as u64), key },
         };
         Want { due: demands.into_iter().map(|demand| demand.due).collect(), each }
     };
@@ -90,13 +88,7 @@ fn fixed_sizes(workload: &Config) -> Option<BTreeSet<u64>> {
 }
 
 /// The sizes of all objects that users with sessions from `begin` can want.
-fn sizes(
-    begin: impl Iterator<Item = Demand>,
-    workload: &Config,
-    end: Time,
-    key: &StreamKey,
-    client: u64,
-) -> BTreeSet<u64> {
+fn sizes(begin: &[Demand], workload: &Config, end: Time, key: &StreamKey, client: u64) -> BTreeSet<u64> {
     if let Some(sizes) = fixed_sizes(workload) {
         return sizes;
     }
@@ -109,7 +101,7 @@ fn sizes(
         SessionConfig { parse_time: Distribution::Fixed(0), patience: None, ..workload.session.clone() };
     let quick = Config { session, ..workload.clone() };
     let answered = Outcome { complete: true, first_byte: None, response_bytes: 0 };
-    for demand in begin {
+    for &demand in begin {
         let mut session = Session::new(&quick, end, key, client, demand);
         while !session.is_over() {
             let now = session.wake();
