@@ -34,7 +34,8 @@ test-rust:
 	cargo test --locked --quiet --workspace
 
 test-python: setup
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses logical --maxprocesses 4 --dist loadfile -m "not alone and not conform"
+	$(BIN)/pytest -m "alone and not conform"
 
 check: check-rust check-python ## Formatters, linters, types, layer rules
 

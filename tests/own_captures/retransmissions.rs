@@ -10,21 +10,23 @@ use airperf_record::capture::{RetransmissionRow, SEGMENT_TYPES};
 use airperf_record::{FrameRow, PacketRow};
 
 use crate::truth::{Expected, Key, Sighted, expected};
-use crate::{Run, Testbed, emulate, rows, simulate};
+use crate::{Run, overloaded_emulation, rows, simulate};
 
 #[test]
 fn the_retransmission_table_of_an_overloaded_simulation_is_the_runs_own() {
-    compare(simulate, &[("duration", "10s"), ("drain", "10s")]);
+    let folder = tempfile::tempdir().unwrap();
+    let settings = [("duration", "10s"), ("drain", "10s")];
+    compare(&Run::of(folder.path(), simulate, &settings).unwrap());
 }
 
 #[test]
 fn the_retransmission_table_of_an_overloaded_emulation_is_the_runs_own() {
-    compare(emulate, &[("duration", "5s"), ("drain", "8s"), ("tcp.profile", "linux-6")]);
+    let Some(run) = overloaded_emulation() else { return };
+    compare(run);
 }
 
-fn compare(testbed: Testbed, settings: &[(&str, &str)]) {
-    let Some(run) = Run::of(testbed, settings) else { return };
-    let (expected, _) = expected(&run);
+fn compare(run: &Run) {
+    let (expected, _) = expected(run);
     let table: Vec<RetransmissionRow> = rows(&run.capture);
     assert_eq!(table, of_run(&expected));
 
@@ -40,7 +42,7 @@ fn compare(testbed: Testbed, settings: &[(&str, &str)]) {
         // Those of FINs are few where the client closes only once it has everything.
         assert!(kind == "fin" || of_kind().all(|row| row.tcp_retransmissions > 0), "{kind}");
     }
-    let refused = flags_differ_where_a_queue_refused(&run, &expected);
+    let refused = flags_differ_where_a_queue_refused(run, &expected);
     let by_tcp: u64 = table.iter().map(|row| row.tcp_retransmissions).sum();
     println!("{by_tcp} by TCP, {again} by the MAC; {refused} more whose originals were not on the air");
 }

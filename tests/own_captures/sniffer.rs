@@ -7,7 +7,7 @@ use std::path::Path;
 use airperf_analyze::capture::check::against;
 use airperf_record::{FrameRow, PacketRow};
 
-use crate::{Run, Testbed, emulate, rows, simulate};
+use crate::{Run, Testbed, emulate, overloaded_emulation, rows, simulate};
 
 const SETTINGS: [(&str, &str); 4] =
     [("link.sniffer_error", "0.2"), ("client.rate", "30/s"), ("duration", "3s"), ("drain", "1s")];
@@ -68,13 +68,8 @@ fn an_emulated_capture_lacks_what_the_sniffer_missed() {
 /// At twice the capacity, where FINs and RSTs cross and queues refuse: none of that is the sniffer's doing.
 const OVERLOAD: [(&str, &str); 2] = [("duration", "5s"), ("drain", "8s")];
 
-fn overloaded(testbed: Testbed, sniffer_error: &str) -> Option<Run> {
-    Run::of(testbed, &[OVERLOAD[0], OVERLOAD[1], ("link.sniffer_error", sniffer_error)])
-}
-
 /// A sniffer that heard everything is told to have done so.
-fn check_perfect(testbed: Testbed) {
-    let Some(run) = overloaded(testbed, "0") else { return };
+fn check_perfect(run: &Run) {
     let check = against(&run.capture, &run.directory).unwrap();
     let told = check.to_json();
     assert!(check.connections > 300, "{told}");
@@ -85,7 +80,9 @@ fn check_perfect(testbed: Testbed) {
 /// One that missed one in a hundred: every connection affected lacks a packet, and every one that lacks a packet for
 /// good is affected.
 fn check_imperfect(testbed: Testbed) {
-    let Some(run) = overloaded(testbed, "0.01") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let settings = [OVERLOAD[0], OVERLOAD[1], ("link.sniffer_error", "0.01")];
+    let Some(run) = Run::of(folder.path(), testbed, &settings) else { return };
     let check = against(&run.capture, &run.directory).unwrap();
     let frames: Vec<FrameRow> = rows(&run.directory);
     let heard: BTreeSet<u64> =
@@ -105,12 +102,14 @@ fn check_imperfect(testbed: Testbed) {
 
 #[test]
 fn a_perfect_sniffer_of_an_overloaded_simulation_affects_no_connection() {
-    check_perfect(simulate);
+    let folder = tempfile::tempdir().unwrap();
+    check_perfect(&Run::of(folder.path(), simulate, &OVERLOAD).unwrap());
 }
 
 #[test]
 fn a_perfect_sniffer_of_an_overloaded_emulation_affects_no_connection() {
-    check_perfect(emulate);
+    let Some(run) = overloaded_emulation() else { return };
+    check_perfect(run);
 }
 
 #[test]
