@@ -7,8 +7,8 @@
 //! are. With one thread a batch goes through all steps before the next is read, while it is in the cache. With more,
 //! every other one reads and shows what it read to the front, and the rest follow connections and merge, as far as
 //! there is such work; each encodes the rows that it mostly made itself. What is at hand in one processor's cache is far
-//! from another's: so nobody takes a step of the reading from a thread that is at it, and the batches on their way are
-//! few.
+//! from another's: so nobody reads while a thread is at it, one that reads leaves what it read only to somebody who has
+//! nothing else to do, and the batches on their way are few.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -108,7 +108,8 @@ struct State<'a> {
     threads: usize,
     /// Everything was read.
     at_end: bool,
-    /// Threads that wait to be woken.
+    /// Threads that found no work, and those of them that wait to be woken.
+    waiting: usize,
     asleep: usize,
     /// All connections have ended.
     ended: bool,
@@ -173,7 +174,8 @@ impl<'a> State<'a> {
     }
 
     fn front(&mut self, thread: usize) -> Option<Step<'a>> {
-        if self.is_held_up() || self.read.is_empty() || self.leaves_reading(thread) {
+        let reads_on = is_reader(thread) && self.waiting > 0 && self.may_read(self.most);
+        if self.is_held_up() || self.read.is_empty() || reads_on {
             return None;
         }
         let front = self.front.take()?;
@@ -190,12 +192,16 @@ impl<'a> State<'a> {
 
     /// Reads if fewer batches than `most` are on their way.
     fn read_up_to(&mut self, most: usize) -> Option<Step<'a>> {
-        if self.at_end || self.busy >= most {
+        if !self.may_read(most) {
             return None;
         }
         let reader = self.reader.take()?;
         self.busy += 1;
         Some(Step::Read(reader, self.idle.pop().unwrap_or_default()))
+    }
+
+    fn may_read(&self, most: usize) -> bool {
+        self.reader.is_some() && !self.at_end && self.busy < most
     }
 
     /// Whether others are at reading, in whose cache everything is that belongs to it.
@@ -277,6 +283,7 @@ impl<'a> Shared<'a> {
             let is_over = step.is_none() && state.is_over();
             let (read, of) = state.progress;
             let steps = self.steps.load(Ordering::Relaxed);
+            state.waiting += usize::from(step.is_none());
             drop(state);
             if look_up(read, of).is_break() {
                 return;
@@ -295,10 +302,9 @@ impl<'a> Shared<'a> {
     /// The state once more steps are done than these, or after a while.
     fn wait(&self, steps: usize) -> MutexGuard<'_, State<'a>> {
         let is_new = || self.steps.load(Ordering::Relaxed) != steps;
-        for _ in 0..SPINS {
-            if is_new() {
-                return self.lock();
-            }
+        let mut spins = 0;
+        while spins < SPINS && !is_new() {
+            spins += 1;
             std::hint::spin_loop();
         }
         let mut state = self.lock();
@@ -307,6 +313,7 @@ impl<'a> Shared<'a> {
             state = self.changed.wait_timeout(state, LOOK_UP).unwrap_or_else(PoisonError::into_inner).0;
             state.asleep -= 1;
         }
+        state.waiting -= 1;
         state
     }
 
@@ -435,6 +442,7 @@ pub(crate) fn run<'a>(
             most: if threads == 1 { 1 } else { threads + AHEAD },
             threads,
             at_end: false,
+            waiting: 0,
             asleep: 0,
             ended: false,
             progress: (0, None),
