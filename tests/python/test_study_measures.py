@@ -54,15 +54,22 @@ def shared(tables: Tables, counts: dict[int, int]) -> Tables:
 
 
 @pytest.mark.parametrize(
-    ("counts", "jain", "ratio"),
-    [({1: 50, 2: 50}, 1.0, 1.0), ({1: 100}, 0.5, 0.0), ({1: 30, 2: 10}, 0.8, 1 / 3), ({}, None, None)],
+    ("counts", "jain", "ratio", "first"),
+    [
+        ({1: 50, 2: 50}, 1.0, 1.0, 1.0),
+        ({1: 100}, 0.5, 0.0, None),
+        ({2: 100}, 0.5, 0.0, 0.0),
+        ({1: 30, 2: 10}, 0.8, 1 / 3, 3.0),
+        ({}, None, None, None),
+    ],
 )
 def test_jains_index_has_its_closed_forms(
-    two: Path, counts: dict[int, int], jain: float | None, ratio: float | None
+    two: Path, counts: dict[int, int], jain: float | None, ratio: float | None, first: float | None
 ) -> None:
     tables = shared(load(open_run(two)), counts)
     assert value("jain", tables) == pytest.approx(jain)
     assert value("least_to_most", tables) == pytest.approx(ratio)
+    assert value("first_to_others", tables) == pytest.approx(first)
 
 
 def test_shares_over_time_add_up_to_what_was_carried(two: Path) -> None:

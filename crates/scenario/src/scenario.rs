@@ -81,6 +81,8 @@ pub struct Station {
     pub name: String,
     /// What it does.
     pub role: Role,
+    /// Where its clock ticks; `None` draws it.
+    pub tick_phase: Option<Duration>,
 }
 
 /// The Web server.
@@ -90,8 +92,6 @@ pub struct Server {
     pub station: StationId,
     /// The program.
     pub http: ServerConfig,
-    /// Where its clock ticks; `None` draws it.
-    pub tick_phase: Option<Duration>,
 }
 
 /// One client.

@@ -43,6 +43,7 @@ QUANTITIES: dict[str, Measure] = {
     "jain": _measure("jain"),
     "jain_of_losses": _measure("jain_of_losses"),
     "least_to_most": _measure("least_to_most"),
+    "first_to_others": _measure("first_to_others"),
     "flow_goodput_mbps": _measure("flow_goodput_mbps"),
     "streams_playable_share": _measure("streams_playable_share"),
     "page_ms": _measure("page_time_ms"),

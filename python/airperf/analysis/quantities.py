@@ -85,6 +85,7 @@ _PLAIN = (
     ),
     Quantity("jain", "Jain's index of what each client completed", "share", _of(fairness.jain)),
     Quantity("least_to_most", "client that completed fewest ÷ most", "share", _of(fairness.least_to_most)),
+    Quantity("first_to_others", "first client ÷ mean of the others", "ratio", _of(fairness.first_to_others)),
     Quantity(
         "jain_of_losses",
         "Jain's index of the packets that each client's transmit queue refused",

@@ -39,7 +39,7 @@ def shares_over_time(tables: Tables, bin_s: float = BIN_S) -> pl.DataFrame:
 def over_phases(view: StudyView, variants: list[str]) -> list[dict[str, Any]]:
     """One row for each level of the variants' factor: ``level`` and, by variant, Jain's index and its likes.
 
-    ``cells`` has for each variant the intervals of ``jain``, ``least_to_most`` and ``jain_of_losses``.
+    ``cells`` has for each variant the intervals of ``jain``, ``first_to_others`` and ``jain_of_losses``.
     """
     levels = sorted({level for v in variants for level in view.levels(v, "sim", view.factor(v))})
     return [{"level": level, "cells": [_cell(view, v, level) for v in variants]} for level in levels]
@@ -47,5 +47,5 @@ def over_phases(view: StudyView, variants: list[str]) -> list[dict[str, Any]]:
 
 def _cell(view: StudyView, variant: str, level: float) -> dict[str, Interval]:
     runs = view.runs(variant, "sim", **{view.factor(variant): level})
-    names = ("jain", "least_to_most", "jain_of_losses")
+    names = ("jain", "first_to_others", "jain_of_losses")
     return {name: t_interval(RUN_MEASURES[name](tables, {}) for tables in runs) for name in names}

@@ -69,6 +69,7 @@ PANELS = {
     ),
     "pages-in-time": Panel("pages_in_time_share", "Pages within 10 s", "share of pages wanted", top=1.02),
     "fairness": Panel("jain", "Fairness between clients", "Jain's index", zoom=True),
+    "fairness-first": Panel("first_to_others", "First client's transactions", "÷ the others'", zoom=True),
     "fairness-losses": Panel("jain_of_losses", "Fairness of refused packets", "Jain's index", zoom=True),
     "server-queue": Panel("queue_server", "Server's transmit queue", "mean, share of limit", top=1.02),
     "client-queue": Panel("queue_client", "First client's transmit queue", "mean, share of limit", top=1.02),

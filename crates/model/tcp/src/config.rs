@@ -87,6 +87,8 @@ pub struct Config {
     pub timestamp_tick: Duration,
     /// Whether TCP learns that its own host's transmit queue refused a segment, and keeps it.
     pub local_drop_feedback: bool,
+    /// Whether a connection that is half open ends when its SYN-ACK is refused so; a repeat that answers a SYN apart.
+    pub refused_synack_ends: bool,
     /// Longest wait before a locally refused segment is tried again.
     pub local_drop_retry: Duration,
     /// Whether an endpoint asks for room in its host's transmit queue before it sends, and waits while there is none.
@@ -150,6 +152,7 @@ impl Config {
             fin_waits_for_window: false,              // tcp_snd_test
             timestamp_tick: Duration::from_ms(10),    // tcp_time_stamp counts jiffies
             local_drop_feedback: true,                // NET_XMIT_DROP, tcp_enter_cwr
+            refused_synack_ends: true,                // tcp_v4_conn_request, tcp_synack_timer
             local_drop_retry: Duration::from_ms(500), // TCP_RESOURCE_PROBE_INTERVAL HZ/2
             back_pressure: false,                     // no kernel has it for all segments
             shared_state: SharedState::None, // net.ipv4.tcp_no_metrics_save, or another route each time
@@ -182,6 +185,7 @@ impl Config {
             fin_waits_for_window: true,              // seen of 6.18; 4.19 still let it pass
             timestamp_tick: Duration::from_ms(1),    // TCP_TS_HZ 1000
             local_drop_feedback: false,
+            refused_synack_ends: false, // tcp_conn_request, reqsk_timer_handler
             ..Self::linux_2_4_18()
         }
     }

@@ -89,6 +89,64 @@ fn an_ignored_last_acknowledgement_leaves_it_half_open_until_syn_ack_comes_again
 }
 
 #[test]
+fn a_repeated_syn_refused_by_the_own_queue_comes_again_soon_without_backing_off() {
+    let mut pair = Pair::new(Config::linux_2_4_18(), DELAY, |line: &Line| match line.at {
+        at if at < ms(3_000) => Fate::Lost,
+        at if at < ms(4_400) => Fate::Refused,
+        _ => Fate::Lost,
+    });
+    pair.connect();
+    pair.run_for(Duration::from_secs(12));
+    assert_eq!(seconds(&pair.sent(true, syn)), [0.0, 3.0, 3.5, 4.0, 4.5, 10.5]);
+}
+
+#[test]
+fn a_first_syn_refused_by_the_own_queue_is_lost() {
+    let mut pair = Pair::new(Config::linux_2_4_18(), DELAY, |line: &Line| {
+        if line.at < ms(100) { Fate::Refused } else { Fate::Arrives }
+    });
+    pair.connect();
+    pair.run_for(Duration::from_secs(4));
+    assert_eq!(seconds(&pair.sent(true, syn)), [0.0, 3.0]);
+}
+
+/// A server whose first SYN-ACK its own queue refuses, a second later.
+fn refused_synack(refused_synack_ends: bool) -> Pair<impl FnMut(&Line) -> Fate> {
+    let config = Config { refused_synack_ends, ..Config::linux_2_4_18() };
+    let mut pair = Pair::new(config, DELAY, |line: &Line| {
+        if !line.from_client && line.at < ms(100) { Fate::Refused } else { Fate::Arrives }
+    });
+    pair.connect();
+    pair.run_for(Duration::from_secs(1));
+    pair
+}
+
+#[test]
+fn a_syn_ack_refused_by_the_own_queue_leaves_nothing_half_open() {
+    let mut pair = refused_synack(true);
+    assert_eq!(pair.server.state(), State::Closed);
+    pair.run_for(Duration::from_secs(9));
+    assert_eq!(seconds(&pair.sent(false, syn)), [0.001, 3.001], "each answers a SYN, none is the timer's");
+    assert_eq!(pair.server.state(), State::Established);
+    assert_eq!(refused_synack(false).server.state(), State::SynReceived);
+}
+
+#[test]
+fn a_repeated_syn_ack_refused_by_the_own_queue_ends_the_half_open_connection() {
+    let mut pair = Pair::new(Config::linux_2_4_18(), DELAY, |line: &Line| match line.at {
+        at if line.from_client && at < ms(1) => Fate::Arrives,
+        at if at < ms(100) => Fate::Lost,
+        _ if line.from_client => Fate::Lost,
+        _ => Fate::Refused,
+    });
+    pair.connect();
+    pair.run_for(Duration::from_secs(30));
+    assert_eq!(pair.sent(false, syn).len(), 2, "the first was lost on its way, the second never left");
+    assert!(pair.server_saw(Signals::GIVEN_UP));
+    assert_eq!(pair.server.state(), State::Closed);
+}
+
+#[test]
 fn closing_before_the_handshake_is_silent_and_a_late_syn_ack_draws_a_reset() {
     let mut pair = Pair::new(Config::linux_2_4_18(), Duration::from_secs(6), clean);
     pair.connect();

@@ -41,6 +41,7 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
         .map(|(id, part)| Station {
             name: part.name.clone().unwrap_or_default(),
             role: if id == 0 { Role::Server } else { Role::Client },
+            tick_phase: part.tick_phase,
         })
         .collect();
     let files = files(&link, &browsers);
@@ -69,7 +70,7 @@ pub(super) fn assemble(parts: Parts) -> Scenario {
         seed: top.seed,
         link,
         tcp,
-        server: Server { station: StationId(0), http: server_http, tick_phase: server.tick_phase },
+        server: Server { station: StationId(0), http: server_http },
         clients,
         flows,
         browsers,

@@ -15,6 +15,7 @@ use airperf_workload::{Config, Distribution, PerSecond, Start};
 pub(crate) struct Station {
     /// Its name; made from its role when it is not given.
     pub(crate) name: Option<String>,
+    pub(crate) tick_phase: Option<Duration>,
     /// Its radio.
     pub(crate) host_gap: Duration,
     pub(crate) host_gap_spread: f64,
@@ -29,7 +30,7 @@ pub(crate) struct Station {
 }
 
 /// The key of every station.
-pub(crate) static STATION: [Key<Station>; 2] = [
+pub(crate) static STATION: [Key<Station>; 3] = [
     Key::new(
         "station",
         Form::Name(32),
@@ -45,6 +46,14 @@ pub(crate) static STATION: [Key<Station>; 2] = [
         |station, s| station.queue_packets = s.optional(Setting::count),
     )
     .words(&["link"]),
+    Key::new(
+        "tick_phase",
+        time(0, S),
+        "Where its clock ticks after the run's start (`tcp.jiffy`), a server's scans of the SYN queue (`tcp.synack_scan`) too; random: its ticks are anywhere within a tick, and scans fall on ticks.",
+        |station: &Station| station.tick_phase.map_or(Setting::Word("random"), Setting::of_time),
+        |station, s| station.tick_phase = s.optional(Setting::time),
+    )
+    .words(&["random"]),
 ];
 
 /// Keys of a station on an 802.11 link.

@@ -12,7 +12,6 @@ pub(crate) struct Server {
     profile: &'static str,
     pub(crate) config: ServerConfig,
     pub(crate) admission: AdmissionPart,
-    pub(crate) tick_phase: Option<Duration>,
 }
 
 /// What the keys of admission control say; [`Server::finish`] puts them together.
@@ -60,13 +59,12 @@ impl Default for Server {
             profile: "apache-1.3",
             config: ServerConfig::apache_1_3(),
             admission: AdmissionPart::default(),
-            tick_phase: None,
         }
     }
 }
 
 /// Keys of `[server]`; `profile` comes first because it sets all others.
-pub(crate) static SERVER: [Key<Server>; 19] = [
+pub(crate) static SERVER: [Key<Server>; 18] = [
     Key::new(
         "profile",
         Form::Word,
@@ -207,12 +205,4 @@ pub(crate) static SERVER: [Key<Server>; 19] = [
         },
     )
     .words(&["503", "reset"]),
-    Key::new(
-        "tick_phase",
-        time(0, S),
-        "Where the server's clock ticks and its scans of the SYN queue (`tcp.synack_scan`) lie after the run's start; random: its ticks are anywhere within `tcp.jiffy`, and scans fall on ticks.",
-        |server: &Server| server.tick_phase.map_or(Setting::Word("random"), Setting::of_time),
-        |server, s| server.tick_phase = s.optional(Setting::time),
-    )
-    .words(&["random"]),
 ];

@@ -32,7 +32,7 @@ impl Default for Tcp {
 }
 
 /// Keys of `[tcp]`; `profile` comes first because it sets all others.
-pub(crate) static TCP: [Key<Tcp>; 41] = [
+pub(crate) static TCP: [Key<Tcp>; 42] = [
     Key::new(
         "profile",
         Form::Word,
@@ -305,6 +305,13 @@ pub(crate) static TCP: [Key<Tcp>; 41] = [
         "Whether TCP learns that its own host's transmit queue refused a segment, and keeps it.",
         |tcp| Setting::Flag(tcp.config.local_drop_feedback),
         |tcp, s| tcp.config.local_drop_feedback = s.flag(),
+    ),
+    Key::new(
+        "refused_synack_ends",
+        Form::Flag,
+        "Whether a half-open connection ends when its SYN-ACK is refused so; repeats that answer a SYN apart.",
+        |tcp| Setting::Flag(tcp.config.refused_synack_ends),
+        |tcp, s| tcp.config.refused_synack_ends = s.flag(),
     ),
     Key::new(
         "local_drop_retry",

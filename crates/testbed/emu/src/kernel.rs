@@ -76,7 +76,7 @@ pub(crate) fn settings(scenario: &Scenario, device: DeviceKind) -> StationSettin
 
 /// Keys of `[tcp]` that [`settings`] tells the kernel, that [`differences`] has a sentence of its own for, or that no
 /// kernel could differ in.
-const SPOKEN_FOR: [&str; 23] = [
+const SPOKEN_FOR: [&str; 24] = [
     "profile",
     "initial_window",
     "slow_start_after_idle",
@@ -96,19 +96,21 @@ const SPOKEN_FOR: [&str; 23] = [
     "synack_scan",
     "jiffy",
     "local_drop_feedback",
-    "local_drop_retry", // follows from local_drop_feedback
-    "window_scale",     // follows from receive_window_max
-    "back_pressure",    // refused
-    "shared_state",     // refused
+    "local_drop_retry",    // follows from local_drop_feedback
+    "refused_synack_ends", // so does this
+    "window_scale",        // follows from receive_window_max
+    "back_pressure",       // refused
+    "shared_state",        // refused
 ];
 
 /// What the scenario asks of TCP or the server's kernel that would be another experiment without it, with its key.
 pub(crate) fn beyond(scenario: &Scenario) -> Option<(&'static str, &'static str)> {
     let shared = scenario.resolved()["tcp"]["shared_state"].as_str();
+    let ticks = scenario.stations.iter().any(|station| station.tick_phase.is_some());
     let asked = [
         (scenario.tcp.back_pressure, "tcp.back_pressure", "make senders wait for room in a modelled queue"),
         (shared != Some("none"), "tcp.shared_state", "share congestion state as the scenario's TCP does"),
-        (scenario.server.tick_phase.is_some(), "server.tick_phase", "say when the kernel's clock ticks"),
+        (ticks, "tick_phase", "say when the kernel's clock ticks"),
     ];
     asked.into_iter().find(|(asked, ..)| *asked).map(|(_, key, what)| (key, what))
 }
@@ -200,7 +202,8 @@ mod tests {
             ("[tcp]\nback_pressure = true\nlocal_drop_feedback = true\n", "tcp.back_pressure"),
             ("[tcp]\nshared_state = \"temporal\"\n", "tcp.shared_state"),
             ("[tcp]\nshared_state = \"ensemble\"\n", "tcp.shared_state"),
-            ("[server]\ntick_phase = \"1ms\"\n", "server.tick_phase"),
+            ("[server]\ntick_phase = \"1ms\"\n", "tick_phase"),
+            ("tick_phase = \"1ms\"\n", "tick_phase"),
         ] {
             assert_eq!(beyond(&scenario(keys)).map(|(key, _)| key), Some(key));
         }

@@ -50,6 +50,7 @@ RUN_MEASURES: dict[str, RunMeasure] = {
         fairness.jain,
         fairness.jain_of_losses,
         fairness.least_to_most,
+        fairness.first_to_others,
     )
 }
 

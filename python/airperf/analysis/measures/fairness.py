@@ -46,6 +46,13 @@ def least_to_most(tables: Tables, _: Parameters) -> float | None:
     return min(values) / most if most else None
 
 
+def first_to_others(tables: Tables, _: Parameters) -> float | None:
+    """Exchanges of the first client, relative to the mean of the others: who of those in step is ahead."""
+    values = list(carried_by_client(tables).values())
+    others = sum(values[1:])
+    return values[0] * (len(values) - 1) / others if others else None
+
+
 def loss_by_client(tables: Tables) -> dict[str, int]:
     """Exchanges of each client that ended in an error."""
     found = tables.exchanges.filter(pl.col("error").is_not_null())["client"].value_counts()

@@ -207,10 +207,10 @@ impl Endpoint {
         out: &mut impl Transmit,
     ) {
         self.open(stack, State::SynSent, inherited);
-        self.send_syn(now, stack, out, Flags::default());
+        let _ = self.send_syn(now, stack, out, Flags::default()); // tcp_connect ignores the result
     }
 
-    /// Answers a SYN with a SYN-ACK.
+    /// Answers a SYN with a SYN-ACK; the connection stays closed where its being refused ends it.
     pub fn accept(
         &mut self,
         now: Time,
@@ -224,7 +224,9 @@ impl Endpoint {
         self.rcv_edge = 1 + self.rcv_window;
         self.peer_window = syn.window;
         self.ts_recent = syn.ts_val;
-        self.send_syn(now, stack, out, Flags::ACK);
+        if !self.send_syn(now, stack, out, Flags::ACK) && stack.config().refused_synack_ends {
+            self.end();
+        }
     }
 
     /// The program writes `bytes` octets; on a connection that is not open they go nowhere.

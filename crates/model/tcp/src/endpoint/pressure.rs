@@ -68,8 +68,8 @@ impl Endpoint {
         let wants = std::mem::replace(&mut self.wants, Wants::NOTHING);
         if wants.has(Wants::SYN) {
             match self.state {
-                State::SynSent => self.send_syn(now, stack, out, Flags::default()),
-                State::SynReceived => self.send_syn(now, stack, out, Flags::ACK),
+                State::SynSent => _ = self.send_syn(now, stack, out, Flags::default()),
+                State::SynReceived => _ = self.send_syn(now, stack, out, Flags::ACK),
                 _ => {}
             }
             return Signals::NONE;

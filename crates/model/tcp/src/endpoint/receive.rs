@@ -112,7 +112,7 @@ impl Endpoint {
 
     fn repeat_synack(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit) {
         let timer = self.timer;
-        self.send_syn(now, stack, out, Flags::ACK);
+        let _ = self.send_syn(now, stack, out, Flags::ACK); // tcp_check_req ignores the result
         if !stack.config().synack_timer_restarts {
             self.timer = timer;
         }

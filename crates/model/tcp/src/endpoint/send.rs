@@ -7,17 +7,17 @@ use crate::stack::Stack;
 use airperf_units::Time;
 
 impl Endpoint {
-    pub(super) fn send_syn(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit, ack: Flags) {
+    /// Sends a SYN or SYN-ACK; false when refused locally. The first is lost then (`tcp_connect` ignores the result).
+    pub(super) fn send_syn(&mut self, now: Time, stack: &Stack, out: &mut impl Transmit, ack: Flags) -> bool {
         if self.waits_for_room(stack, Wants::SYN, out) {
             self.timer = super::NEVER; // it runs from the sending
-            return;
+            return true; // not refused, only later
         }
         let again = self.snd_max > 0;
         self.snd_nxt = 1;
         self.snd_max = 1;
         self.rcv_acked = self.rcv_nxt;
-        // A SYN or SYN-ACK refused locally is simply lost (tcp_connect ignores the result).
-        out.transmit(&Segment {
+        let accepted = out.transmit(&Segment {
             seq: 0,
             ack: self.rcv_nxt,
             window: self.rcv_window.min(65_535), // the window of a SYN is never scaled, RFC 7323 §2.2
@@ -45,6 +45,7 @@ impl Endpoint {
         if again {
             self.timed_at = super::NEVER; // Karn's rule, RFC 6298 §3
         }
+        accepted || !stack.config().local_drop_feedback
     }
 
     /// Sends what the windows allow: data, and a FIN after the last octet.
@@ -243,7 +244,7 @@ impl Endpoint {
         self.window.local_drop(flight);
         if self.timer == super::NEVER {
             let timeout = self.rtt.timeout(config);
-            let wait = if self.refused { (timeout * 2).min(config.local_drop_retry) } else { timeout };
+            let wait = if self.refused { timeout.min(config.local_drop_retry) } else { timeout };
             self.timer = now + wait;
         }
         self.refused = true;

@@ -48,7 +48,10 @@ impl Endpoint {
                     return (self.give_up(), HalfOpen::Unchanged);
                 }
                 self.backoff += 1;
-                self.send_syn(now, stack, out, crate::Flags::default());
+                if !self.send_syn(now, stack, out, crate::Flags::default()) {
+                    self.backoff -= 1;
+                    self.retry_refused(now, stack);
+                }
                 (Signals::NONE, HalfOpen::Unchanged)
             }
             State::SynReceived => {
@@ -57,7 +60,9 @@ impl Endpoint {
                     return (self.give_up(), HalfOpen::Unchanged);
                 }
                 self.backoff += 1;
-                self.send_syn(now, stack, out, crate::Flags::ACK);
+                if !self.send_syn(now, stack, out, crate::Flags::ACK) && stack.config().refused_synack_ends {
+                    return (self.give_up(), HalfOpen::Unchanged);
+                }
                 (Signals::NONE, if self.backoff == 1 { HalfOpen::Aged } else { HalfOpen::Unchanged })
             }
             _ => (self.retransmit(now, stack, out), HalfOpen::Unchanged),
@@ -96,9 +101,15 @@ impl Endpoint {
             self.backoff += 1;
             self.arm(now, stack);
         } else {
-            // Refused locally: try again soon, without backing off (TCP_RESOURCE_PROBE_INTERVAL).
-            self.timer = now + self.rtt.timeout(config).min(config.local_drop_retry);
+            self.retry_refused(now, stack);
         }
         Signals::NONE
+    }
+
+    /// The own transmit queue refused a retransmission: try again soon, without backing off
+    /// (`tcp_retransmit_timer`, `TCP_RESOURCE_PROBE_INTERVAL`).
+    fn retry_refused(&mut self, now: Time, stack: &Stack) {
+        let config = stack.config();
+        self.timer = now + self.rtt.timeout(config).min(config.local_drop_retry);
     }
 }

@@ -69,8 +69,7 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         let stack = |station: StationId| {
             let jiffy = scenario.tcp.jiffy;
             let drawn = || jiffy.mul_f64(key.indexed("tick", u64::from(station.0)).unit());
-            let given = scenario.server.tick_phase.filter(|_| station == scenario.server.station);
-            let phase = given.unwrap_or_else(drawn);
+            let phase = scenario.stations[usize::from(station.0)].tick_phase.unwrap_or_else(drawn);
             Stack::new(scenario.tcp.clone(), phase)
         };
         let mut timers = Timers::default();

@@ -62,8 +62,10 @@ impl<L: Link<Payload>, O: Observer> World<L, O> {
         let to = clients[client_index as usize].station;
         let route = Route { from: server.station, to, connection: number, slot, to_server: false };
         let mut port = Port { net, under_way: &mut c.under_way, now, route };
-        server.listener.opened();
         c.server_tcp.accept(now, &server.stack, &payload.segment, inherited, &mut port);
+        if c.server_tcp.state() == State::SynReceived {
+            server.listener.opened();
+        }
     }
 
     /// Lets idle processes accept connections.

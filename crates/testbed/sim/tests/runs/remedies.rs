@@ -159,3 +159,10 @@ fn the_phase_of_the_servers_scans_is_kept() {
     assert_eq!(totals("40ms"), totals("240ms"), "scans are 200 ms apart");
     assert_ne!(totals("40ms"), totals("140ms"));
 }
+
+#[test]
+fn the_phase_of_a_clients_ticks_is_kept() {
+    let totals = |phase: &str| run(&[("client.rate", "130/s"), ("client.tick_phase", phase)]).totals;
+    assert_eq!(totals("4ms"), totals("14ms"), "ticks are 10 ms apart");
+    assert_ne!(totals("4ms"), totals("8ms"));
+}
