@@ -114,6 +114,7 @@ impl Engine<'_> {
         let connection = self.slab.get(place);
         let was_open = connection.fd >= 0;
         if was_open {
+            self.poll.forget(connection.fd);
             system::close(connection.fd, abort);
             connection.fd = -1;
         } else if outcome != Outcome::Local {

@@ -1,7 +1,7 @@
 //! The generator's loop: opens what is due, hears what happened, and sleeps until the next instant.
 //!
-//! One thread, one epoll, sockets that never block. Deadlines are absolute readings of `CLOCK_MONOTONIC`
-//! kept by a timerfd; `spin_ns` before each the thread stops sleeping and polls, and for the last
+//! One thread, one [`Poll`], sockets that never block. Deadlines are absolute readings of `CLOCK_MONOTONIC`
+//! kept by a timerfd; a [`Lead`] before each the thread stops sleeping and polls, and for the last
 //! [`PURE_SPIN_NS`] it only watches the clock. What is due is looked at between any two events, so a burst
 //! of replies delays an arrival by one event at most. See epoll(7), timerfd_create(2); Schroeder, Wierman
 //! & Harchol-Balter, "Open versus closed: a cautionary tale", NSDI 2006, on why arrivals must not wait.
@@ -20,13 +20,16 @@ use hdrhistogram::Histogram;
 
 use crate::arrivals::{Arrival, Arrivals};
 use crate::connection::Slab;
+use crate::lead::Lead;
+use crate::looks::Looks;
 use crate::plan::Plan;
+use crate::poll::{Poll, TIMER};
 use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::request::Requests;
 use crate::rows::Rows;
 use crate::stats::{Cause, Outcome, SAMPLE_NS, Stats};
-use crate::system::{self, Address, Errno, Poll, TIMER};
+use crate::system::{self, Address, Errno};
 use crate::visits::Visits;
 
 /// Before an instant that is this near nothing else is begun: handling one event takes as long.
@@ -39,14 +42,6 @@ const EVENTS: usize = 256;
 const BUFFER: usize = 256 * 1024;
 /// How often the caller hears of the load.
 const REPORT_NS: u64 = 1_000_000_000;
-/// How long a closed loop polls for the next event before it sleeps: a processor that idles is slower to wake, and
-/// costs the server the waking.
-const BUSY_NS: u64 = 50_000;
-/// Pause between two such looks where [`MANY`] connections or more are under way: replies that come meanwhile are
-/// heard together, and their next requests by the server, which many connections keep busy. A few would wait for it.
-const PAUSE_NS: u64 = 8_000;
-/// See [`PAUSE_NS`].
-const MANY: usize = 12;
 /// How long a closed loop waits after a connection that could not even be tried, and a user after one that failed.
 pub(crate) const RETRY_NS: u64 = 10_000_000;
 /// Longest wait: how late a request to stop may be noticed.
@@ -119,10 +114,10 @@ pub(crate) struct Engine<'p> {
     pub(crate) closing: bool,
     draining_since_ns: Option<u64>,
     retry_ns: u64,
-    /// See [`Plan::spin`].
-    spin_ns: u64,
-    /// When events were heard last.
-    heard_ns: u64,
+    lead: Lead,
+    /// What the timer was set for.
+    wake_ns: u64,
+    looks: Looks,
     /// A socket for the next arrival, made while there was time.
     pub(crate) ready: Option<(u16, RawFd)>,
     last_due_ns: u64,
@@ -182,8 +177,9 @@ impl<'p> Engine<'p> {
             closing: false,
             draining_since_ns: None,
             retry_ns: 0,
-            spin_ns: plan.spin(),
-            heard_ns: 0,
+            lead: Lead::of(plan),
+            wake_ns: 0,
+            looks: Looks::default(),
             ready: None,
             last_due_ns: 0,
             next_report_ns: REPORT_NS,
@@ -225,11 +221,15 @@ impl<'p> Engine<'p> {
             let wait_ms = self.prepare_wait();
             let heard = self.poll.wait(&mut events, wait_ms);
             if heard > 0 {
-                self.heard_ns = self.now();
+                let now = self.now();
+                self.looks.heard(now, heard, self.slab.in_use());
             }
             for event in &events[..heard] {
                 let (flags, token) = (event.events, event.u64);
                 if token == TIMER {
+                    if wait_ms > 0 {
+                        self.lead.learn(self.looks.heard_ns().saturating_sub(self.wake_ns));
+                    }
                     continue;
                 }
                 if let Some(place) = self.slab.find(token) {
@@ -264,13 +264,14 @@ impl<'p> Engine<'p> {
     fn wait_for_start(&mut self) -> bool {
         let start_ns = self.clock.monotonic_ns(airperf_units::Time::ZERO);
         let mut events = [libc::epoll_event { events: 0, u64: 0 }];
-        self.poll.arm(start_ns.saturating_sub(self.spin_ns.max(PURE_SPIN_NS)));
+        let lead = self.lead.ns().max(PURE_SPIN_NS);
+        self.poll.arm(start_ns.saturating_sub(lead));
         loop {
             let left = start_ns.saturating_sub(RunClock::monotonic_now_ns());
             if left == 0 || self.stop.load(Relaxed) {
                 return left > 0;
             }
-            if left > self.spin_ns.max(PURE_SPIN_NS) {
+            if left > lead {
                 self.poll.wait(&mut events, LOOK_MS as i32);
             }
         }
@@ -474,8 +475,8 @@ impl<'p> Engine<'p> {
         if next <= now {
             return 0;
         }
-        let spin = self.spin_ns;
-        if next - now <= spin {
+        let lead = self.lead.ns();
+        if next - now <= lead {
             if next - now > PURE_SPIN_NS {
                 if arrival == next && self.ready.is_none() {
                     self.make_ready();
@@ -486,14 +487,15 @@ impl<'p> Engine<'p> {
             self.open_due(1);
             return 0;
         }
-        if !self.plan.is_open_loop() && now < self.heard_ns + BUSY_NS {
-            if self.slab.in_use() >= MANY {
-                self.spin_until(now + PAUSE_NS);
-            }
+        if !self.plan.is_open_loop()
+            && let Some(pause) = self.looks.pause_ns(now, self.slab.in_use())
+        {
+            self.spin_until(now + pause);
             return 0;
         }
         if next != u64::MAX {
-            self.poll.arm(self.clock.monotonic_ns(airperf_units::Time::from_ns(next - spin)));
+            self.wake_ns = next - lead;
+            self.poll.arm(self.clock.monotonic_ns(airperf_units::Time::from_ns(self.wake_ns)));
         }
         let patience = self.plan.timeout_ns.unwrap_or(u64::MAX);
         let tired = self.slab.oldest().map_or(u64::MAX, |(_, touched)| touched.saturating_add(patience));

@@ -1,6 +1,6 @@
 //! How a connection begins: a socket of its client, the handshake, and its first request at once if that can be.
 //!
-//! Sockets are registered once, edge-triggered. See connect(2), tcp(7), network_namespaces(7).
+//! Sockets are registered once, edge-triggered, or looked at one by one (`poll`). See connect(2), tcp(7), network_namespaces(7).
 //!
 //! Left out: when; see `engine`.
 
@@ -12,6 +12,9 @@ use crate::connection::Phase;
 use crate::engine::Engine;
 use crate::stats::{Cause, Outcome};
 use crate::system::{self, Errno};
+
+/// A request that a socket takes at once, whatever its buffer: octets.
+const AT_ONCE_BYTES: u64 = 4_096;
 
 impl Engine<'_> {
     /// Gives a connection its number and beginning.
@@ -63,9 +66,18 @@ impl Engine<'_> {
         let writes = connection.phase == Phase::Connecting || connection.unsent > 0 || self.plan.pipeline > 1;
         let later = writes || connection.steps > 1;
         let token = self.slab.token(place);
+        if !writes && later && self.only_answers() && self.poll.look_at(fd, token) {
+            return;
+        }
         if let Err(errno) = self.poll.add(fd, token, events | if later { libc::EPOLLOUT } else { 0 }) {
             self.end(place, Outcome::Local, Some(Cause::of(errno).0));
         }
+    }
+
+    /// Whether nothing but replies can come on a lasting connection of a closed loop: one small request at a time.
+    fn only_answers(&self) -> bool {
+        let plan = self.plan;
+        !plan.is_open_loop() && !plan.has_sessions() && self.requests.most_bytes() <= AT_ONCE_BYTES
     }
 
     fn opened(&mut self, warming: bool, now: u64) {

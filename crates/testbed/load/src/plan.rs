@@ -77,7 +77,7 @@ pub struct Plan {
     /// Most connections of each client at once; an arrival beyond is a local failure (`local.limit`).
     #[serde(default)]
     pub concurrency_limit: Option<u32>,
-    /// How long before each due instant to wait actively instead of sleeping; `None` for [`Plan::spin`]'s choice.
+    /// How long before each due instant to wait actively instead of sleeping; `None` for one that is learnt from the machine.
     #[serde(default)]
     pub spin_ns: Option<u64>,
     /// The start, on `CLOCK_MONOTONIC`; `None` for at once.
@@ -273,11 +273,6 @@ pub enum TimeoutRule {
     Httperf,
 }
 
-/// Longest time to spin without being told to: a virtual processor wakes up from idling within this, nearly always.
-const LONGEST_SPIN_NS: u64 = 200_000;
-/// A twentieth of a second's millionths of nanoseconds: over a rate in millionths it gives the longest spin.
-const SPIN_SHARE_NS: u128 = 1_000_000_000_000_000 / 20;
-
 fn one_client() -> Vec<Client> {
     vec![Client::default()]
 }
@@ -327,15 +322,6 @@ impl Plan {
     /// Whether what becomes due are sessions.
     pub(crate) fn has_sessions(&self) -> bool {
         self.sessions.is_some() || self.users.is_some()
-    }
-
-    /// How long before each due instant to wait actively, ns: without a wish, as long as a processor takes to
-    /// wake up at most, and at most a twentieth of the time between arrivals.
-    pub fn spin(&self) -> u64 {
-        let rate = self.arrivals.as_ref().and_then(|arrivals| arrivals.rate_micro).filter(|&rate| rate > 0);
-        let all = rate.map(|rate| u128::from(rate) * self.clients.len().max(1) as u128);
-        let share = all.map_or(0, |all| SPIN_SHARE_NS / all);
-        self.spin_ns.unwrap_or((LONGEST_SPIN_NS as u128).min(share) as u64)
     }
 
     /// Every reason why this is no plan, in words for the user; the empty list for a good one.

@@ -107,6 +107,11 @@ impl Requests {
         this
     }
 
+    /// Octets of the largest.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        self.templates.iter().map(Template::bytes).max().unwrap_or_default()
+    }
+
     fn template_of(&mut self, plan: &Plan, request: &Request) -> Option<u32> {
         let Request { path, method, body_bytes, .. } = request;
         if path.is_none() && method.is_none() && body_bytes.is_none() {

@@ -5,12 +5,12 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 
 /// The number of an error.
 pub(crate) type Errno = i32;
 
-fn checked(result: libc::c_int) -> Result<libc::c_int, Errno> {
+pub(crate) fn checked(result: libc::c_int) -> Result<libc::c_int, Errno> {
     if result < 0 { Err(errno()) } else { Ok(result) }
 }
 
@@ -155,72 +155,6 @@ pub(crate) fn close(fd: RawFd, reset: bool) {
             libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, (&raw const linger).cast(), length);
         }
         libc::close(fd);
-    }
-}
-
-/// Many descriptors waited for at once, and a timer.
-#[derive(Debug)]
-pub(crate) struct Poll {
-    epoll: OwnedFd,
-    timer: OwnedFd,
-    armed_ns: u64,
-}
-
-/// The token of the timer.
-pub(crate) const TIMER: u64 = u64::MAX;
-
-impl Poll {
-    pub(crate) fn new() -> Result<Self, Errno> {
-        // SAFETY: both calls give a new descriptor, which nobody else owns.
-        let (epoll, timer) = unsafe {
-            let epoll = OwnedFd::from_raw_fd(checked(libc::epoll_create1(libc::EPOLL_CLOEXEC))?);
-            let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
-            let timer = checked(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?;
-            (epoll, OwnedFd::from_raw_fd(timer))
-        };
-        let poll = Self { epoll, timer, armed_ns: 0 };
-        poll.add(poll.timer.as_raw_fd(), TIMER, libc::EPOLLIN | libc::EPOLLET)?;
-        Ok(poll)
-    }
-
-    /// Watches a descriptor; it is forgotten when it is closed.
-    #[inline]
-    pub(crate) fn add(&self, fd: RawFd, token: u64, events: i32) -> Result<(), Errno> {
-        let mut event = libc::epoll_event { events: events as u32, u64: token };
-        // SAFETY: epoll_ctl(2) reads one event.
-        let result =
-            unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) };
-        checked(result).map(drop)
-    }
-
-    /// Makes the timer end the wait at this reading of `CLOCK_MONOTONIC`. An edge-triggered timer that is set
-    /// again need not be read.
-    #[inline]
-    pub(crate) fn arm(&mut self, at_ns: u64) {
-        if self.armed_ns == at_ns {
-            return;
-        }
-        self.armed_ns = at_ns;
-        let value =
-            libc::timespec { tv_sec: (at_ns / 1_000_000_000) as _, tv_nsec: (at_ns % 1_000_000_000) as _ };
-        let spec =
-            libc::itimerspec { it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
-        // SAFETY: timerfd_settime(2) reads one itimerspec.
-        unsafe {
-            let (timer, flags) = (self.timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME);
-            libc::timerfd_settime(timer, flags, &raw const spec, std::ptr::null_mut());
-        }
-    }
-
-    /// Waits for events, at most so many milliseconds; how many there are.
-    #[inline]
-    pub(crate) fn wait(&self, events: &mut [libc::epoll_event], timeout_ms: i32) -> usize {
-        // SAFETY: epoll_wait(2) writes at most as many events as there is room for.
-        let result = unsafe {
-            let (epoll, room) = (self.epoll.as_raw_fd(), events.len() as i32);
-            libc::epoll_wait(epoll, events.as_mut_ptr(), room, timeout_ms)
-        };
-        result.max(0) as usize // interrupted by a signal: nothing
     }
 }
 

@@ -88,7 +88,7 @@ _OPTIONS = (
     click.option(
         "--spin",
         metavar="TIME",
-        help="Spin so long before each instant (default: up to 0.2ms, at most 5% of the time).",
+        help="Spin so long before each instant (default: as needed here, at most 0.5ms and half the time).",
     ),
     click.option(
         "--schedule-bound",
