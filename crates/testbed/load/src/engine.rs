@@ -34,6 +34,8 @@ use crate::visits::Visits;
 
 /// Before an instant that is this near nothing else is begun: handling one event takes as long.
 const PURE_SPIN_NS: u64 = 10_000;
+/// A request that a socket takes at once, whatever its buffer: octets.
+const AT_ONCE_BYTES: u64 = 4_096;
 /// Arrivals opened in a row before events are looked at again.
 const MOST_AT_ONCE: u32 = 32;
 /// Events heard at once.
@@ -114,6 +116,8 @@ pub(crate) struct Engine<'p> {
     pub(crate) closing: bool,
     draining_since_ns: Option<u64>,
     retry_ns: u64,
+    /// Whether nothing but replies can come on a lasting connection: a closed loop of small requests.
+    pub(crate) only_answers: bool,
     lead: Lead,
     /// What the timer was set for.
     wake_ns: u64,
@@ -151,12 +155,14 @@ impl<'p> Engine<'p> {
         let longest = plan.clients.iter().map(|client| client.offset_ns).max().unwrap_or_default();
         let load_end = plan.duration_ns.map_or(u64::MAX, |duration| duration.saturating_add(longest));
         let load_end = load_end.min(plan.until_ns.unwrap_or(u64::MAX));
+        let requests = Requests::of(plan);
+        let small = requests.most_bytes() <= AT_ONCE_BYTES;
         Ok(Self {
             plan,
             clock,
             poll: Poll::new()?,
             slab: Slab::new(),
-            requests: Requests::of(plan),
+            requests,
             arrivals: Arrivals::of(plan),
             clients,
             entered: None,
@@ -177,6 +183,7 @@ impl<'p> Engine<'p> {
             closing: false,
             draining_since_ns: None,
             retry_ns: 0,
+            only_answers: small && !plan.is_open_loop() && !plan.has_sessions(),
             lead: Lead::of(plan),
             wake_ns: 0,
             looks: Looks::default(),

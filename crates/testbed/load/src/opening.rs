@@ -13,9 +13,6 @@ use crate::engine::Engine;
 use crate::stats::{Cause, Outcome};
 use crate::system::{self, Errno};
 
-/// A request that a socket takes at once, whatever its buffer: octets.
-const AT_ONCE_BYTES: u64 = 4_096;
-
 impl Engine<'_> {
     /// Gives a connection its number and beginning.
     pub(crate) fn number(&mut self, place: u32, now: u64) {
@@ -66,18 +63,12 @@ impl Engine<'_> {
         let writes = connection.phase == Phase::Connecting || connection.unsent > 0 || self.plan.pipeline > 1;
         let later = writes || connection.steps > 1;
         let token = self.slab.token(place);
-        if !writes && later && self.only_answers() && self.poll.look_at(fd, token) {
+        if !writes && later && self.only_answers && self.poll.look_at(fd, token) {
             return;
         }
         if let Err(errno) = self.poll.add(fd, token, events | if later { libc::EPOLLOUT } else { 0 }) {
             self.end(place, Outcome::Local, Some(Cause::of(errno).0));
         }
-    }
-
-    /// Whether nothing but replies can come on a lasting connection of a closed loop: one small request at a time.
-    fn only_answers(&self) -> bool {
-        let plan = self.plan;
-        !plan.is_open_loop() && !plan.has_sessions() && self.requests.most_bytes() <= AT_ONCE_BYTES
     }
 
     fn opened(&mut self, warming: bool, now: u64) {

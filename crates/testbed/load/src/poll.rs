@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use crate::system::{Errno, checked};
 
-/// Most connections that are looked at one by one: as many cost as much as the list does.
+/// Most connections that are looked at one by one: each look takes as long as there are of them.
 const FEW: usize = 64;
 
 /// Many descriptors waited for at once, and a timer.

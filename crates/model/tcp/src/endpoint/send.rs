@@ -239,13 +239,12 @@ impl Endpoint {
     /// The own transmit queue refused a segment that was never sent: TCP keeps it, narrows its window and
     /// tries again with the next acknowledgement, or after a timeout if none is expected.
     fn refused_locally(&mut self, now: Time, stack: &Stack) {
-        let config = stack.config();
         let flight = self.flight(stack);
         self.window.local_drop(flight);
-        if self.timer == super::NEVER {
-            let timeout = self.rtt.timeout(config);
-            let wait = if self.refused { timeout.min(config.local_drop_retry) } else { timeout };
-            self.timer = now + wait;
+        if self.timer == super::NEVER && self.refused {
+            self.retry_refused(now, stack);
+        } else if self.timer == super::NEVER {
+            self.timer = now + self.rtt.timeout(stack.config());
         }
         self.refused = true;
     }

@@ -106,9 +106,9 @@ impl Endpoint {
         Signals::NONE
     }
 
-    /// The own transmit queue refused a retransmission: try again soon, without backing off
-    /// (`tcp_retransmit_timer`, `TCP_RESOURCE_PROBE_INTERVAL`).
-    fn retry_refused(&mut self, now: Time, stack: &Stack) {
+    /// The own transmit queue refused a retransmission, or new data again: try soon, without backing off
+    /// (`tcp_retransmit_timer`, `tcp_send_probe0`, `TCP_RESOURCE_PROBE_INTERVAL`).
+    pub(super) fn retry_refused(&mut self, now: Time, stack: &Stack) {
         let config = stack.config();
         self.timer = now + self.rtt.timeout(config).min(config.local_drop_retry);
     }
