@@ -138,7 +138,7 @@ def test_extremes_and_means_over_levels(tmp_path: Path, make_run: MakeRun) -> No
 
 
 @pytest.mark.parametrize("testbed", ["sim", "emu"])
-def test_a_gain_is_paired_by_repetition(tmp_path: Path, make_run: MakeRun, testbed: str) -> None:
+def test_gains_and_points_are_paired_by_repetition(tmp_path: Path, make_run: MakeRun, testbed: str) -> None:
     points = []
     for variant, factor in (("without", 1), ("with", 2)):
         for repetition, rate in enumerate((10, 20, 40)):
@@ -159,6 +159,11 @@ def test_a_gain_is_paired_by_repetition(tmp_path: Path, make_run: MakeRun, testb
     asked = {"of": "carried_rps", "variant": "with", "to": "without", "at": {"rate": 10}, "testbed": testbed}
     found = gains.ratio(view, asked)
     assert (found.mean, found.low, found.high, found.n) == pytest.approx((2, 2, 2, 3))
+    # From twice as much to as much as without: all of it.
+    asked |= {"variant": "without", "beyond": "with"}
+    saved = gains.points(view, asked)
+    assert (saved.mean, saved.low, saved.high, saved.n) == pytest.approx((100, 100, 100, 3))
+    assert gains.points(view, asked | {"beyond": "absent"}).n == 0
 
 
 def test_flows_streams_and_pages_are_measured_where_a_run_has_them(tmp_path: Path, make_run: MakeRun) -> None:

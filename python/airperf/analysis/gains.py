@@ -31,6 +31,18 @@ def ratio(view: StudyView, parameters: Mapping[str, Any]) -> Interval:
     return _gain(view, parameters, "").ratio
 
 
+def points(view: StudyView, parameters: Mapping[str, Any]) -> Interval:
+    """What ``variant`` saves of measure ``of`` beyond variant ``beyond``, in percent of variant ``to``'s."""
+    having, beyond, without = (
+        _values(view, str(parameters[one]), parameters["at"], parameters)
+        for one in ("variant", "beyond", "to")
+    )
+    triples = [(having[r], beyond[r], without[r]) for r in having if r in beyond and r in without]
+    return t_interval(
+        100 * (b - a) / c if a is not None and b is not None and c else None for a, b, c in triples
+    )
+
+
 def gains(view: StudyView, item: Mapping[str, Any]) -> list[Gain]:
     """The gains of all ``series`` of a figure for which there are runs."""
     found = [_gain(view, {**item, **one}, str(one["label"])) for one in item["series"]]

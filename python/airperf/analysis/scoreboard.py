@@ -18,8 +18,8 @@ from airperf.analysis.intervals import Interval, t_interval
 from airperf.analysis.measures import RUN_MEASURES, SWEEP_MEASURES, Rung
 from airperf.analysis.view import StudyView
 
-PAIRED = "gain"
-"""The measure that compares two variants, paired over repetitions (``analysis.gains``)."""
+PAIRED = {"gain": gains.ratio, "points": gains.points}
+"""The measures that compare variants, paired over repetitions."""
 
 COMPARISONS = ("near", "between", "above", "below")
 
@@ -84,8 +84,8 @@ def measure(view: StudyView, target: Mapping[str, Any]) -> Interval:
             for ladder in view.ladders(variant, testbed, factor).values()
         ]
         return t_interval(SWEEP_MEASURES[name](ladder, target) for ladder in ladders)
-    if name == PAIRED:
-        return gains.ratio(view, target)
+    if name in PAIRED:
+        return PAIRED[name](view, target)
     raise ValueError(f"row {target['id']}: unknown measure {name!r}")
 
 

@@ -128,14 +128,14 @@ impl Config {
             window_scale: 0,
             timestamps: true,
             sack: true,
-            sack_recovery: false,                // not modelled of this kernel
-            reorder_ranges: 4,                   // as many as fit into an acknowledgement
-            undo_spurious: false,                // not modelled of this kernel
+            sack_recovery: true,     // tcp_sacktag_write_queue, tcp_xmit_retransmit_queue
+            reorder_ranges: u8::MAX, // tcp_ofo_queue keeps all
+            undo_spurious: true,     // tcp_packet_delayed, tcp_try_undo_loss
             initial_rto: Duration::from_secs(3), // RFC 2988 §2.1; TCP_TIMEOUT_INIT 3·HZ
-            min_rto: Duration::from_ms(200),     // TCP_RTO_MIN HZ/5; RFC 2988 §2.4 would have 1 s
-            variance_peak: false,                // not modelled of this kernel
-            max_rto: Duration::from_secs(120),   // TCP_RTO_MAX 120·HZ
-            syn_retries: 5,                      // TCP_SYN_RETRIES
+            min_rto: Duration::from_ms(200), // TCP_RTO_MIN HZ/5; RFC 2988 §2.4 would have 1 s
+            variance_peak: true,     // tcp_rtt_estimator
+            max_rto: Duration::from_secs(120), // TCP_RTO_MAX 120·HZ
+            syn_retries: 5,          // TCP_SYN_RETRIES
             syn_linear_timeouts: 0,
             synack_retries: 5,                        // TCP_SYNACK_RETRIES
             synack_scan: Duration::from_ms(200),      // TCP_SYNQ_INTERVAL HZ/5
@@ -169,10 +169,6 @@ impl Config {
             receive_window_bytes: 64_240,            // 44 × 1460, tcp_select_initial_window
             receive_window_max_bytes: 3_145_728,     // half of tcp_rmem[2] = 6 MiB
             window_scale: 7,                         // tcp_rmem[2] / 65535, rounded up to a power of two
-            sack_recovery: true,                     // tcp_mark_head_lost, tcp_xmit_retransmit_queue
-            reorder_ranges: u8::MAX,                 // tcp_ofo_queue keeps all
-            undo_spurious: true,                     // tcp_packet_delayed, tcp_undo_cwnd_reduction
-            variance_peak: true,                     // tcp_rtt_estimator
             initial_rto: Duration::from_secs(1),     // RFC 6298 §2.1; TCP_TIMEOUT_INIT 1·HZ
             syn_retries: 6,                          // TCP_SYN_RETRIES
             syn_linear_timeouts: 4,                  // net.ipv4.tcp_syn_linear_timeouts, since 6.5
