@@ -134,6 +134,32 @@ def test_fault_38_a_problem_in_a_part_is_told_with_its_file_and_line(parted: Pat
     assert any(problem.line for problem in caught.value.problems)
 
 
+def test_fault_38_rows_are_checked_before_anything_runs(parted: Path) -> None:
+    part = parted / "targets" / "A.toml"
+    text = part.read_text().replace("carried_rps", "carried_rsp").replace("A-sweep", "A-swep")
+    part.write_text(text.replace("tolerance = 0.1\n", ""), encoding="utf-8")
+    (parted / "targets" / "B.toml").write_text(
+        ROW.format(id="B").replace('"carried_rps"', '"points"').replace('"near"', '"nearly"'),
+        encoding="utf-8",
+    )
+    with pytest.raises(ScenarioProblems) as caught:
+        load_study(str(parted))
+    said = {(one.key, one.message) for one in caught.value.problems}
+    assert said == {
+        ("row.0.compare", "unknown compare 'nearly'"),
+        *(("row.0", f"key '{key}' is missing") for key in ("of", "to", "beyond")),
+    }
+    (parted / "targets" / "B.toml").unlink()
+    with pytest.raises(ScenarioProblems) as caught:
+        load_study(str(parted))
+    lines = {(one.line, one.message, one.hint) for one in caught.value.problems}
+    assert lines == {
+        (2, "key 'tolerance' is missing", "row A.carried needs it"),
+        (8, "unknown measure 'carried_rsp'", "did you mean carried_rps?"),
+        (9, "unknown variant 'A-swep'", "did you mean A-sweep?"),
+    }
+
+
 def test_emulated_variants_name_what_they_are_compared_with() -> None:
     for folder in installed("studies").glob("*/"):
         study = load_study(str(folder))

@@ -14,6 +14,7 @@ from typing import Any
 
 from airperf.errors import InputError
 from airperf.experiment.reading import Reader, text_of
+from airperf.experiment.targets import check_rows
 from airperf.experiment.variants import LEVELS, SWEEP_KEYS, Variant, read_variant
 from airperf.files import sha256_text
 from airperf.scenario import find_scenario, installed
@@ -88,6 +89,9 @@ def load_study(name_or_path: str) -> Study:
         reader.finish()
     names = ("targets.toml", *(f"targets/{part}.toml" for part in parts))
     targets = [_part(folder, name) for name in names if (folder / name).is_file()]
+    for reader in targets:
+        check_rows(reader, variants)
+        reader.finish()
     experiments = [item for reader in readers for item in reader.data.get("experiment", ())]
     try:
         scenario_text, scenario_name = _scenario(folder, str(data["scenario"]))
