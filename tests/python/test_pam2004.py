@@ -96,6 +96,15 @@ def test_the_study_shows_layers_savings_and_a_timeline(call: Call, tmp_path: Pat
     assert all(f'id="{name}-' in report for name in ("layers", "timeline-cnn", "options-mail"))
     fitted = {row["id"]: row["within"] for row in answer.json["rows"] if row["id"].startswith("files.")}
     assert fitted == {"files.rate_1": True, "files.rate_5": True, "files.rate_100": True}
+    row_of = {row["id"]: row for row in answer.json["rows"]}
+    saving = {name: row["ours"] for name, row in row_of.items() if row["published_text"].startswith("save")}
+    assert len(saving) == 16
+    # Look-ups are a hundredth of cnn's load, and two loads differ by as much.
+    assert all(ratio < 1 for name, ratio in saving.items() if name != "pages.dns_cnn"), saving
+    assert row_of["pages.six_connections"]["ours"] < 1
+    points = [row["ours"] for name, row in row_of.items() if name.startswith("pages.layer_")]
+    order = sorted(range(4), key=lambda place: -points[place])
+    assert order == [1, 0, 2, 3], "session, application, transport, link"
 
 
 def test_a_quick_run_loads_the_smallest_page_three_times(call: Call) -> None:
