@@ -24,6 +24,12 @@ def text_of(path: Path) -> str:
         raise InputError(f"{path}: cannot be read: {error}") from None
 
 
+def nearest(word: str, allowed: Collection[str]) -> str:
+    """What to do about a word that is none of those allowed: the one meant, or all of them."""
+    near = difflib.get_close_matches(word, allowed, 1)
+    return f"did you mean {near[0]}?" if near else f"known here: {', '.join(sorted(allowed))}"
+
+
 class Reader:
     """Reads one TOML file and collects what is wrong with it, with positions."""
 
@@ -51,9 +57,7 @@ class Reader:
         """Notes every key of ``table`` that nobody reads, with the nearest one that is read."""
         for key in table:
             if key not in allowed:
-                near = difflib.get_close_matches(key, allowed, 1)
-                hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(sorted(allowed))}"
-                self.problem(f"{path}.{key}".lstrip("."), f"unknown key {key!r}", hint)
+                self.problem(f"{path}.{key}".lstrip("."), f"unknown key {key!r}", nearest(key, allowed))
 
     def one_of(self, value: Any, allowed: Sequence[str], path: str, what: str) -> str:
         """A word out of a list; notes a problem and takes the first if it is none of them."""

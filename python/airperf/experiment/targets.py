@@ -5,12 +5,11 @@ Model: docs/reference/study.md, fault 38. Leaves out measuring and comparing (``
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Sequence
 
 from airperf.analysis.measures import RUN_MEASURES, SWEEP_MEASURES
 from airperf.analysis.scoreboard import COMPARISONS, PAIRED
-from airperf.experiment.reading import Reader
+from airperf.experiment.reading import Reader, nearest
 from airperf.experiment.variants import Variant
 
 ALWAYS = ("id", "what", "unit", "measure", "variant")
@@ -44,6 +43,6 @@ def check_rows(reader: Reader, variants: Sequence[Variant]) -> None:
             reader.problem(path, f"key {key!r} is missing", f"row {row.get('id', place + 1)} needs it")
         for key, allowed in known.items():
             if key in row and row[key] not in allowed:
-                near = difflib.get_close_matches(str(row[key]), allowed, 1)
-                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(allowed))}"
-                reader.problem(f"{path}.{key}", f"unknown {key} {row[key]!r}", hint)
+                reader.problem(
+                    f"{path}.{key}", f"unknown {key} {row[key]!r}", nearest(str(row[key]), allowed)
+                )
